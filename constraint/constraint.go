@@ -210,15 +210,24 @@ type Projector interface {
 
 // As returns the first set of type T in s or in what s wraps: a set with a method
 // Unwrap() []Set stands for those that it returns.
-func As[T any](s Set) (T, bool) {
+func As[T any](s Set) (T, bool) { return find[T](s, false) }
+
+// AsFree is As that finds sets which Given wraps, too. Their points are the first coordinates of those of s.
+func AsFree[T any](s Set) (T, bool) { return find[T](s, true) }
+
+func find[T any](s Set, free bool) (T, bool) {
 	if t, ok := s.(T); ok {
 		return t, true
 	}
-	if w, ok := s.(interface{ Unwrap() []Set }); ok {
-		for _, inner := range w.Unwrap() {
-			if t, ok := As[T](inner); ok {
-				return t, true
-			}
+	var wrapped []Set
+	if inner, ok := Free(s); ok && free {
+		wrapped = []Set{inner}
+	} else if w, ok := s.(interface{ Unwrap() []Set }); ok {
+		wrapped = w.Unwrap()
+	}
+	for _, inner := range wrapped {
+		if t, ok := find[T](inner, free); ok {
+			return t, true
 		}
 	}
 	var none T

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/landing-diffusion/landing/base/keyed"
+	"github.com/landing-diffusion/landing/base/parallel"
 	"github.com/landing-diffusion/landing/internal/processor"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/learn/choose"
@@ -48,9 +49,10 @@ func (l *Loaded) spare(ctx context.Context, report func(string)) error {
 	src, rows := l.Method.Source(l.learned(), l.Pool), len(l.learned())/l.Data.D
 	n := l.before(src)
 	report("timing forward paths")
-	start := time.Now()
+	now := clock(l.Problem, l.Pool)
+	start := now()
 	each, err := l.timePaths(ctx, n)
-	l.loading += time.Since(start)
+	l.loading += now().Sub(start)
 	if err != nil || n == 0 { // a failure of paths is reported where paths are needed
 		return ctx.Err()
 	}
@@ -78,16 +80,16 @@ func (l *Loaded) spare(ctx context.Context, report func(string)) error {
 }
 
 // clock returns the clock that the training is timed by.
-func clock(l *Loaded) func() time.Time {
-	if l.Problem.Train.Clock == "processor" {
-		return processor.Clock(l.Pool.Workers())
+func clock(p *problem.Problem, pool *parallel.Pool) func() time.Time {
+	if p.Train.Clock == "processor" {
+		return processor.Clock(pool.Workers())
 	}
 	return time.Now
 }
 
 // timePaths returns the seconds that a forward path takes, of some of n.
 func (l *Loaded) timePaths(ctx context.Context, n int) (float64, error) {
-	now, workers := clock(l), l.Pool.Workers()
+	now, workers := clock(l.Problem, l.Pool), l.Pool.Workers()
 	for tried := workers; ; tried *= 4 {
 		starts, start := langevin.Starts(l.learned(), l.Data.D, tried), now()
 		_, err := l.Method.Sampler(tried/workers, l.Pool).Ends(ctx, starts, l.Problem.Seed, keyed.PriorPaths.At(0))
@@ -113,7 +115,7 @@ func (l *Loaded) training() (*check.Training, error) {
 	}
 	return &check.Training{Config: p.Train.Config(p.Seed, p.Condition.Drop), Learned: l.learned(), Method: quick,
 		Network: network, Before: l.before(l.Method.Source(l.learned(), l.Pool)), Budget: p.Train.MaxSeconds,
-		Judged: p.Train.HeldOut(), Now: clock(l)}, nil
+		Judged: p.Train.HeldOut(), Now: clock(p, l.Pool)}, nil
 }
 
 // Forecast says what the training takes on this machine, by trying a little of it, as landing check does.

@@ -61,7 +61,11 @@ func Load(ctx context.Context, p *problem.Problem, pool *parallel.Pool, report f
 	if budget == 0 {
 		return load(ctx, p, pool, report)
 	}
-	within, cancel := context.WithTimeout(ctx, time.Duration(min(budget, 1e9)*float64(time.Second)))
+	most := min(budget, 1e9)
+	if p.Train.Clock == "processor" { // which a context cannot watch; the training does
+		most = 1e9
+	}
+	within, cancel := context.WithTimeout(ctx, time.Duration(most*float64(time.Second)))
 	defer cancel()
 	tell := func(next string) {
 		if doing = next; report != nil {
@@ -83,7 +87,8 @@ func Load(ctx context.Context, p *problem.Problem, pool *parallel.Pool, report f
 // coordinates, and replace the file's.
 func load(ctx context.Context, p *problem.Problem, pool *parallel.Pool, report func(doing string),
 	names ...[]string) (*Loaded, error) {
-	start := time.Now()
+	now := clock(p, pool)
+	start := now()
 	if report == nil {
 		report = func(string) {}
 	}
@@ -133,7 +138,7 @@ func load(ctx context.Context, p *problem.Problem, pool *parallel.Pool, report f
 	if err := l.compare(); err != nil {
 		return nil, err
 	}
-	l.loading = time.Since(start)
+	l.loading = now().Sub(start)
 	return l, ctx.Err()
 }
 

@@ -120,7 +120,7 @@ func restore(r *Run, checkpoint string) (*training, error) {
 	}
 	t := &training{run: r, watch: stopwatch{now: r.now}, fresh: len(names) == 0}
 	if t.watch.now == nil {
-		t.watch.now = clock(r.Loaded)
+		t.watch.now = clock(r.Problem, r.Pool)
 	}
 	if t.fresh && checkpoint == "" {
 		err = t.begin()

@@ -38,7 +38,7 @@ type Added struct {
 	Apart     []sets.Apart       `yaml:"apart,omitempty"`
 
 	origins
-	whole constraint.Set // with the entries of arms and molecules
+	formulas, whole constraint.Set // the formulas alone; the run's set with the entries of arms and molecules
 }
 
 // An Observation is a measured number of a point: the likelihood is exp(−(number − value)²/(2 sd²)).
@@ -139,7 +139,7 @@ func (a *Added) Build(p *Problem, set constraint.Set, names []string) (*particle
 		if err != nil {
 			return nil, err
 		}
-		hard = append(hard, s)
+		hard, a.formulas = append(hard, s), s
 	}
 	if keys := a.entries(); len(keys) > 0 {
 		s, err := a.beside(p, set, keys)
@@ -254,8 +254,10 @@ func (a *Added) Whole(set constraint.Set, cut *particles.Cut) constraint.Set {
 	switch hard := cut.Hard(); {
 	case hard == nil:
 		return set
-	case a.whole == nil || len(a.Equality)+len(a.Inequality) > 0:
+	case a.whole == nil:
 		return constraint.All(set, hard)
+	case a.formulas == nil:
+		return a.whole
 	}
-	return a.whole
+	return constraint.All(a.whole, a.formulas)
 }

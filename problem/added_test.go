@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/domain/trajectory"
 	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
@@ -29,6 +30,8 @@ func TestAdded(t *testing.T) {
 		{turning, "dihedrals: [{name: psi, atoms: [0, 1, 2, 3], range: [130, 170]}]", "psi"},
 		{turning, "apart: [{min: 2.6}]", "≥ 2.6 Å"},
 		{arm, "obstacles: [{name: ball, sphere: [0.4, 0, 0.5], radius: 0.1}]", "clear[0,panda_link3,0]"},
+		{arm, "obstacles: [{name: ball, sphere: [0.4, 0, 0.5], radius: 0.1}]\ninequality: [{name: low, expr: 'x[0]'}]",
+			"low clear[0,panda_link3,0]"},
 		{sphere, "inequality: [{name: cap, expr: 'y >= 0'}]", "given.yaml:1: inequality[0].expr"},
 		{sphere, "\nequalty: []", "given.yaml:2: equalty: there is no such key"},
 		{sphere, "inequality: [{expr: 'x[0] >= 0'}]", "inequality[0].name"},
@@ -67,7 +70,12 @@ func TestAdded(t *testing.T) {
 			cut, e := a.Build(p, set, []string{"u", "v", "w", "exp"})
 			if err = e; err == nil {
 				got = strings.Join(constraint.Components(cut.Set), " ")
-				n, hard := len(constraint.Components(a.Whole(set, cut))), cut.Hard() != nil
+				whole := a.Whole(set, cut)
+				n, hard := len(constraint.Components(whole)), cut.Hard() != nil
+				m, ok := constraint.As[*trajectory.Set](whole)
+				if ok && len(m.Spec().Obstacles) != 1 {
+					t.Errorf("%s: the set of the planner does not have the obstacle", c.text)
+				}
 				if hard && n <= len(constraint.Components(set)) {
 					t.Errorf("%s: the whole set has %d components", c.text, n)
 				}

@@ -1,6 +1,8 @@
 package problem
 
 import (
+	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -66,6 +68,134 @@ func TestTemporal(t *testing.T) {
 		1: constraint.Hold(ball, []int{2, 5})} {
 		if got := behind(set.Capabilities(), set.Dim()); got != want {
 			t.Errorf("%s: %d coordinates behind, want %d", constraint.Name(set), got, want)
+		}
+	}
+}
+
+// A network that reads torsions is given those of the set's template, all twelve of a ring; where
+// the set knows of no bonds, the file is refused.
+func TestNetworkOfTorsions(t *testing.T) {
+	const (
+		file = "name: mine\ndata: {kind: molecule, path: x.npy}\nset: {kind: molecule, %}\n" +
+			"network: {kind: aligned, options: {torsions: 3}}\nprior: empirical\n"
+		origin = "mine.yaml"
+	)
+	load := func(set string) (*Problem, error) {
+		return Load([]byte(strings.Replace(file, "%", set, 1)), origin, "", ParseSettings("process.steps=10"))
+	}
+	p := testkit.Must(load("template: ../examples/ring/ring.xyz, bonds: template"))
+	proc := testkit.Must(p.Build())
+	m, err := p.Method(proc)
+	testkit.OK(t, err)
+	c := p.NetworkConfig(m, proc.Set)
+	if len(c.Torsions) != 12 {
+		t.Fatalf("torsions %v", c.Torsions)
+	}
+	about := map[[2]int]bool{} // bonds
+	for _, q := range c.Torsions {
+		for i := range 3 {
+			if d := (q[i+1] - q[i] + 12) % 12; d != 1 && d != 11 {
+				t.Errorf("torsion %v: atoms %d and %d are not bonded", q, q[i], q[i+1])
+			}
+		}
+		about[[2]int{min(q[1], q[2]), max(q[1], q[2])}] = true
+	}
+	testkit.Equal(t, len(about), 12, "torsions about %v", about)
+	delete(p.Network.Options, "torsions")
+	if c := p.NetworkConfig(m, proc.Set); c.Torsions != nil {
+		t.Errorf("torsions of a network that reads none: %v", c.Torsions)
+	}
+	p = testkit.Must(load("atoms: 12, distances: [{atoms: [0, 1], value: 1.5}]"))
+	_, err = p.Build()
+	var key *KeyError
+	if !errors.As(err, &key) || key.Key != "network.kind" || !strings.Contains(key.Want, "options.torsions") {
+		t.Errorf("a set that knows of no bonds: %v", err)
+	}
+}
+
+// Options are numbers by name, and a setting or a variant that writes one leaves the others; one that
+// chooses another kind begins anew.
+func TestOptionsAreKept(t *testing.T) {
+	const file = "name: mine\nnetwork: {kind: aligned, options: {pairs: 2, torsions: 1}}\n" +
+		"variants: {wide: {network: {options: {pairs: 5}}}, other: {network: {kind: temporal, options: {levels: 1}}}}\n"
+	for _, c := range []struct {
+		variant  string
+		settings []string
+		want     string
+	}{
+		{"", nil, "map[pairs:2 torsions:1]"},
+		{"", []string{"network.options.torsions=3"}, "map[pairs:2 torsions:3]"},
+		{"", []string{"network.options.torsions=3", "network.options.pairs=0"}, "map[pairs:0 torsions:3]"},
+		{"", []string{"network.width=8"}, "map[pairs:2 torsions:1]"},
+		{"wide", nil, "map[pairs:5 torsions:1]"},
+		{"wide", []string{"network.options.torsions=4"}, "map[pairs:5 torsions:4]"},
+		{"other", nil, "map[levels:1]"},
+	} {
+		p := testkit.Must(Load([]byte(file), "mine.yaml", c.variant, ParseSettings(c.settings...)))
+		testkit.Equal(t, fmt.Sprint(p.Network.Options), c.want, "variant %q, %v", c.variant, c.settings)
+	}
+}
+
+// A flow has steps of its own where the file gives none, times from 0 to 1 whatever the horizon, and
+// names what means nothing to it; other methods name nothing.
+func TestFlowKeys(t *testing.T) {
+	const text = "name: f\nset: {kind: sphere, dim: 3}\nprocess: {friction: 3, sigma: {max: 2}}\n" +
+		"network: {time_octaves: 2}\nprior: uniform\n"
+	load := func(method string, settings ...string) *Problem {
+		t.Helper()
+		settings = append(settings, "process.method="+method)
+		p, err := Load([]byte(text), "f.yaml", "", ParseSettings(settings...))
+		testkit.OK(t, err)
+		return p
+	}
+	for _, name := range []string{"flow", "RFM"} {
+		p := load(name)
+		proc, err := p.Build()
+		if err != nil || proc.Schedule.N != 1000 {
+			t.Fatalf("%d steps, %v", proc.Schedule.N, err)
+		}
+		testkit.EqualSlices(t, p.Idle(nil), []string{"process.sigma.max", "process.friction", "prior"}, "idle keys")
+		m, err := p.Method(proc)
+		if err != nil || m.Name() != "flow" {
+			t.Fatal(m, err)
+		}
+		if c := p.NetworkConfig(m, proc.Set); c.Horizon != 1 {
+			t.Errorf("the network reads times up to %v", c.Horizon)
+		}
+	}
+	if p := load("flow", "process.steps=20"); p.Process.Steps != 20 {
+		t.Errorf("%d steps where 20 are given", p.Process.Steps)
+	}
+	if p := load("ULLA"); p.Process.Steps != 50 || p.Idle(nil) != nil {
+		t.Errorf("ULLA has %d steps, and no use for %v", p.Process.Steps, p.Idle(nil))
+	}
+	again, err := Load(load("flow").Resolved(), "config.yaml", "", nil)
+	if err != nil || again.Process.Steps != 1000 {
+		t.Errorf("the resolved form has %+v, %v", again.Process, err)
+	}
+}
+
+// What a flow cannot do is refused at its key, with what it can.
+func TestFlowRefusals(t *testing.T) {
+	for _, c := range []struct{ set, setting, key, want string }{
+		{"{kind: torus, major: 2, minor: 1}", "seed=1", "process.method", "geodesics in closed form"},
+		{"{kind: orthogonal, n: 3}", "seed=1", "process.method", "geodesics in closed form"},
+		{"{kind: sphere, dim: 3}", "network.output=scaled", "network.output", "plain"},
+		{"{kind: sphere, dim: 3}", "train.window=0.1", "train.window", "0: "},
+		{"{kind: sphere, dim: 3}", "process.options.order=3", "process.options.order", "1 or 4"},
+		{"{kind: sphere, dim: 3}", "process.options.speed=3", "process.options.speed", "order"},
+		{"{kind: sphere, dim: 3}", "potential.kind=quadratic", "potential.kind", "uniform law"},
+		{"{kind: euclidean, dim: 2}", "potential={kind: linear, b: [1, 0]}", "potential.kind", "quadratic"},
+		{"{kind: sphere, dim: 3}", "network={octaves: 2, octaves_of: start}", "network.octaves_of", "point"},
+	} {
+		text := "name: f\nset: " + c.set + "\nprocess: {method: flow}\n"
+		p, err := Load([]byte(text), "f.yaml", "", ParseSettings(c.setting))
+		if err == nil {
+			_, err = p.Build()
+		}
+		var e *KeyError
+		if !errors.As(err, &e) || e.Key != c.key || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s with %s: %v", c.set, c.setting, err)
 		}
 	}
 }

@@ -2,12 +2,15 @@ package main
 
 import (
 	"bytes"
+	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/landing-diffusion/landing/base/arrayfile"
+	"github.com/landing-diffusion/landing/base/keyed"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/tools/testkit"
@@ -218,5 +221,167 @@ func TestAutoPriorIsTold(t *testing.T) {
 	checkMetrics(t, filepath.Join(dir, "b")) // held-out losses are there
 	if strings.Contains(r.stderr, "prior:") {
 		t.Errorf("got %s", r.stderr)
+	}
+}
+
+// A file of places on two circles becomes a problem that check and train accept; nothing is
+// written over, and faults have the exit codes of the other verbs.
+func TestInit(t *testing.T) {
+	dir := t.TempDir()
+	z := make([]float64, 400)
+	keyed.New(8, keyed.Probe, 0).Normals(z, 0, 0)
+	var b strings.Builder
+	fmt.Fprintln(&b, "a,b,c,d,kind")
+	for i := range 200 {
+		s, c := math.Sincos(3 * z[2*i])
+		u, v := math.Sincos(3 * z[2*i+1])
+		fmt.Fprintf(&b, "%v,%v,%v,%v,%d\n", c, s, v, u, i%4)
+	}
+	write := func(name, text string) {
+		t.Helper()
+		testkit.OK(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666))
+	}
+	write("two.csv", b.String())
+	r := ok(t, dir, "init", "two.csv")
+	for _, want := range []string{"two.csv: 200 rows of 5 numbers (CSV)", "kind condition (4 whole numbers",
+		"norm(x[0:2]) = 1", "set        a product: 2 × circle", "wrote      problem.yaml; next: landing check " +
+			"problem.yaml"} {
+		testkit.Contains(t, r.stdout, want)
+	}
+	if n := strings.Count(r.stdout, "\n"); n > 12 || r.stderr != "" {
+		t.Errorf("%d lines, and on standard error %q", n, r.stderr)
+	}
+	if r := do(t, dir, "check", "problem.yaml"); r.code != 0 {
+		t.Errorf("check: exit %d\n%s%s", r.code, r.stdout, r.stderr)
+	}
+	ok(t, dir, append([]string{"train", "problem.yaml"}, tiny...)...)
+
+	before := testkit.Must(os.ReadFile(filepath.Join(dir, "problem.yaml")))
+	r = do(t, dir, "init", "two.csv", "--json")
+	if e := wantJSON(t, r)["error"].(map[string]any); r.code != exitConfig || e["kind"] != "exists" ||
+		e["file"] != "problem.yaml" || strings.Contains(r.stderr, "--force") {
+		t.Errorf("a file that is there: exit %d, %v, %s", r.code, e, r.stderr)
+	}
+	if after, err := os.ReadFile(filepath.Join(dir, "problem.yaml")); err != nil || string(after) != string(before) {
+		t.Errorf("the file that was there has changed: %v", err)
+	}
+
+	v := wantJSON(t, ok(t, dir, "init", "two.csv", "-o", "sub.yaml", "--json", "--formula", "norm(x[0:2]) = 1"))
+	given := v["formulas"].([]any)[0].(map[string]any)
+	if v["problem"] != "sub.yaml" || v["rows"].(float64) != 200 || v["set_dimension"].(float64) != 2 ||
+		given["max"].(float64) > 1e-14 || len(v["holds"].([]any)) != 2 || len(v["nearly"].([]any)) != 0 {
+		t.Errorf("%v", v)
+	}
+
+	write("holes.csv", strings.Replace(b.String(), ",0\n", ",\n", 1))
+	for _, c := range []struct {
+		args []string
+		code int
+		want string
+	}{
+		{[]string{"holes.csv"}, exitConfig, "line 2 (kind is empty)"},
+		{[]string{"none.csv"}, exitConfig, "none.csv"},
+		{[]string{"two.json"}, exitConfig, `extension ".json"`},
+		{[]string{"two.csv", "--formula", "x[0] +"}, exitUsage, "x[0] +"},
+		{[]string{"two.csv", "--formula", "log(x[0]) = 1"}, exitConfig, "log(x[0]) = 1"},
+		{[]string{"two.csv", "--drop", "colour", "--clean", "c.csv"}, exitUsage, `no column "colour"`},
+		{[]string{"two.csv", "-o", "problem.txt"}, exitUsage, ".yaml"},
+		{[]string{"holes.csv", "--clean", "two.csv"}, exitConfig, "two.csv: exists already"},
+		{[]string{}, exitUsage, "a data file"},
+	} {
+		args := append([]string{"init"}, c.args...)
+		if len(c.args) > 0 && !strings.Contains(strings.Join(c.args, " "), "-o ") {
+			args = append(args, "-o", "new.yaml")
+		}
+		r := do(t, dir, args...)
+		if r.code != c.code || !strings.Contains(r.stderr, c.want) || r.stdout != "" {
+			t.Errorf("landing %v: exit %d, %s; expected %d with %q", args, r.code, r.stderr, c.code, c.want)
+		}
+		if _, err := os.Stat(filepath.Join(dir, "new.yaml")); err == nil {
+			t.Errorf("landing %v wrote a file", args)
+		}
+	}
+	ok(t, dir, "init", "holes.csv", "--clean", "whole.csv", "-o", "new.yaml")
+	if r := do(t, dir, "check", "new.yaml"); r.code != 0 {
+		t.Errorf("check of cleaned data: exit %d\n%s%s", r.code, r.stdout, r.stderr)
+	}
+}
+
+// Frames of all atoms, in another order and to three decimals, become frames of the set's
+// atoms on the set; those outside its window are left out; what is written trains.
+func TestDataRefine(t *testing.T) {
+	dir := t.TempDir()
+	var pdb strings.Builder
+	line := func(i int, name string, p [3]float64) {
+		fmt.Fprintf(&pdb, "ATOM  %5d  %-3s LIG A   1    %8.3f%8.3f%8.3f  1.00  0.00           %s\n", i, name, p[0],
+			p[1],
+			p[2], name[:1])
+	}
+	for f := range 40 {
+		fmt.Fprintf(&pdb, "MODEL %d\n", f)
+		line(1, "H1", [3]float64{-0.6, -0.9, 0})
+		line(2, "C2", [3]float64{1.5, 0, 0})
+		line(3, "C1", [3]float64{0, 0, 0})
+		r := 1.5 + 0.01*float64(f%3)
+		line(4, "C3", [3]float64{1.5 + 0.02*float64(f), r, 0.1})
+		fmt.Fprintln(&pdb, "ENDMDL")
+	}
+	problem := `name: bent
+data: {kind: molecule}
+set:
+  kind: molecule
+  atom_names: [LIG1:C1, LIG1:C2, LIG1:C3]
+  distances: [{name: bond, atoms: [0, 1], value: 1.53}]
+  angles: [{name: bend, atoms: [0, 1, 2], range: [90, 105]}]
+process: {steps: 20, horizon: 0.1}
+network: {kind: aligned, width: 8, layers: 2}
+train: {epochs: 1, batch: 8}
+prior: empirical
+`
+	for name, text := range map[string]string{"p.yaml": problem, "all.pdb": pdb.String()} {
+		testkit.OK(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666))
+	}
+	if r := do(t, dir, "train", "p.yaml", "--data", "all.pdb"); r.code != exitConfig || !strings.Contains(r.stderr,
+		`violates "bond" by 0.03`) || !strings.Contains(r.stderr, "landing refine brings") {
+		t.Errorf("frames off the set: exit %d, %s", r.code, r.stderr)
+	}
+	r := ok(t, dir, "refine", "p.yaml", "--data", "all.pdb", "-o", "near.npy")
+	if !strings.Contains(r.stdout, "in near.npy: moved by 0.0122 (median), 0.0131 (worst, row 0) Å") ||
+		!strings.Contains(r.stdout, `violate "bend ≤ 105°"`) ||
+		!strings.Contains(r.stderr, "1 of the frames' 4 atoms are not in the set") {
+		t.Errorf("%s%s", r.stdout, r.stderr)
+	}
+	ok(t, dir, "train", "p.yaml", "--data", "near.npy")
+	for _, ext := range []string{"pdb", "dcd", "sdf", "xyz"} {
+		r := ok(t, dir, "generate", "runs/bent-001", "-n", "3", "-o", "out."+ext)
+		testkit.Equal(t, strings.Contains(r.stderr, "note: out."+ext+` rounds coordinates: in it "`), (ext != "xyz"),
+			"%s: %s", ext, r.stderr)
+	}
+	out, err := os.ReadFile(filepath.Join(dir, "out.pdb"))
+	if err != nil || !strings.Contains(string(out), "  C3  LIG     1 ") || strings.Count(string(out), "MODEL") != 3 {
+		t.Errorf("%s, %v", out, err)
+	}
+	if v := wantJSON(t, ok(t, dir, "refine", "p.yaml", "--data", "all.pdb", "-o", "b.xyz", "--json")); v["points"] !=
+		40.0 || v["file"] != "b.xyz" || v["kept"].(float64) < 10 {
+		t.Errorf("%v", v)
+	}
+	for _, c := range []struct {
+		code int
+		args []string
+		want string
+	}{
+		{exitConfig, []string{"--data", "all.pdb", "-o", "near.npy"}, "near.npy"},
+		{exitUsage, []string{"--within", "0"}, "--within is 0; expected a number above 0"},
+		{exitUsage, []string{"-o", "x.txt"}, "expected a file that ends in .npy or .csv or .parquet or .pdb"},
+		{exitUsage, []string{"--move", "-1"}, "--move is -1; expected a number of Å"},
+		{exitConfig, []string{"--data", "all.pdb", "--move", "0.01", "-o", "c.npy"},
+			"row 0 (from 0) would move by 0.0131 Å (root mean square over atoms)"},
+		{exitConfig, []string{"--data", "all.pdb", "--within", "0.001", "-o", "c.npy"},
+			"none of 40 rows can be brought to Σ"},
+	} {
+		if r := do(t, dir, append([]string{"refine", "p.yaml"}, c.args...)...); r.code != c.code ||
+			!strings.Contains(r.stderr, c.want) {
+			t.Errorf("%v: exit %d, %s", c.args, r.code, r.stderr)
+		}
 	}
 }

@@ -6,6 +6,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/spf13/pflag"
+
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // Every verb has a page that names its flags, as a manual page and as Markdown; none is written over.
@@ -46,5 +50,16 @@ func TestMan(t *testing.T) {
 	if err != nil || !strings.Contains(string(page), "## landing make so") ||
 		!strings.Contains(string(page), "(landing-make.md)") {
 		t.Errorf("%v\n%s", err, page)
+	}
+}
+
+// Flags, their shorthands, defaults and what else a command takes change only on purpose.
+func TestFlagsAreKept(t *testing.T) {
+	for _, c := range verbs((&app{}).root()) {
+		testkit.Keep(t, "%s", c.UseLine())
+		c.LocalFlags().VisitAll(func(f *pflag.Flag) {
+			testkit.Keep(t, "  -%s --%s %s %q, without a value %q, hidden %v", f.Shorthand, f.Name, f.Value.Type(),
+				f.DefValue, f.NoOptDefVal, f.Hidden)
+		})
 	}
 }

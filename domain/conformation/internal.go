@@ -29,7 +29,8 @@ import (
 //
 //	∂X_j/∂a = ω_a × (X_j − X_p)   for the atoms j that a turns.
 type Internal struct {
-	constraint.Set // circles × R^k, and what is left
+	constraint.Set                // circles × R^k, and what is left
+	equalities     constraint.Set // the circles, if there are no other equalities beside inequalities
 	positions      *Set
 	links          []link
 	turns          [][]int // by atom: the coordinates that turn it; link k has 2k, its angle, and 2k + 1, its torsion
@@ -114,6 +115,9 @@ func NewInternal(s *Set, spec Spec) (*Internal, error) {
 	}
 	rest, err := New(spec)
 	if err == nil {
+		if len(rest.Equalities()) == 0 {
+			in.equalities = in.Set
+		}
 		in.Set = constraint.All(in.Set, in.Pull(rest))
 	}
 	return in, err
@@ -259,6 +263,9 @@ func (s *Internal) Torsions() int { return s.circles }
 func (s *Internal) Capabilities() constraint.Capabilities {
 	c := s.Set.Capabilities()
 	c.Name = fmt.Sprintf("%v by %d torsions and %d stiff coordinates", s.positions, s.circles, s.dim-2*s.circles)
+	if s.equalities != nil {
+		c.Equalities = func() constraint.Set { return s.equalities }
+	}
 	c.Start = func(dst []float64, stream keyed.Stream, sample uint64, try int) {
 		stream.Normals(dst, sample, try)
 		dense.AddScaled(dst, s.start, loose, dst)

@@ -22,6 +22,7 @@ import (
 	"github.com/landing-diffusion/landing/domain/molecule"
 	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/internal/input"
+	"github.com/landing-diffusion/landing/internal/text"
 )
 
 // Points are N points in R^D: point i is X[i*D : (i+1)*D].
@@ -259,4 +260,147 @@ func RandomSplit(n int, seed uint64) Split {
 	train, val := n-2*held, n-held
 	// Full slice expressions: appending to one part must not reach the next.
 	return Split{Train: order[:train:train], Val: order[train:val:val], Test: order[val:]}
+}
+
+// earthColumns are those of a catalogue. Longitudes come in two conventions, from −180 and from 0; both are taken.
+var earthColumns = []column{
+	{name: "latitude", min: -90, max: 90, want: "[-90, 90]"},
+	{name: "longitude", min: -180, max: 360, want: "[-180, 360]"},
+}
+
+// ReadEarth reads a catalogue from the named file; see DecodeEarth. A .parquet file has columns latitude and
+// longitude among others.
+func ReadEarth(path string) (*Points, error) {
+	t, err := readFile(path, func(f *os.File) (*Points, error) { return decodeColumns(f, earthColumns) })
+	if err != nil {
+		return nil, err
+	}
+	return places(t), nil
+}
+
+// DecodeEarth reads a catalogue of places, one "latitude,longitude" in degrees on each line, and returns them as unit
+// vectors (see FromLatLon). Blank lines and lines that begin with # are skipped, and the first line of the others may
+// be a header. Longitudes may run from −180 or from 0. Errors call the input name.
+func DecodeEarth(name string, r io.Reader) (*Points, error) {
+	t, err := decodeTable(name, r, earthColumns)
+	if err != nil {
+		return nil, err
+	}
+	return places(t), nil
+}
+
+func places(t *Points) *Points {
+	x := make([]float64, 0, 3*t.N)
+	t.Place = Ranges([]string{"latitude", "longitude"}, t.X, t.D)
+	if len(t.Header) > 1 {
+		t.Place = fmt.Sprintf("latitude is %s, longitude is %s: %s", t.Header[0], t.Header[1], t.Place)
+	}
+	for i := range t.N {
+		u := FromLatLon(t.X[2*i], t.X[2*i+1])
+		x = append(x, u[:]...)
+	}
+	t.X, t.D, t.Header = x, 3, nil
+	return t
+}
+
+// FromLatLon returns the unit vector (cos φ cos λ, cos φ sin λ, sin φ) of the
+// latitude φ and the longitude λ, in degrees.
+func FromLatLon(lat, lon float64) [3]float64 {
+	sinLat, cosLat := math.Sincos(lat * (math.Pi / 180))
+	sinLon, cosLon := math.Sincos(lon * (math.Pi / 180))
+	return [3]float64{cosLat * cosLon, cosLat * sinLon, sinLat}
+}
+
+// LatLon returns the latitude in [−90, 90] and the longitude in [−180, 180],
+// in degrees, of the direction (x, y, z), which need not have unit length.
+func LatLon(x, y, z float64) (lat, lon float64) {
+	return math.Atan2(z, math.Hypot(x, y)) * (180 / math.Pi), math.Atan2(y, x) * (180 / math.Pi)
+}
+
+// ReadPointsGiven is ReadPoints for a file that holds a condition too: its columns, of these names, are found by the
+// header where the file has one, and else are the last, in the order of the names. They are taken out of the points and
+// returned by rows, N×len(names).
+func ReadPointsGiven(path string, names []string) (*Points, []float64, error) {
+	p, err := ReadPoints(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	return p.take(path, names)
+}
+
+// ReadEarthGiven is ReadEarth for a catalogue with columns of a condition behind its two.
+func ReadEarthGiven(path string, names []string) (*Points, []float64, error) {
+	columns := slices.Clone(earthColumns)
+	for _, name := range names {
+		c := anyNumber
+		c.name, c.exact = name, true
+		columns = append(columns, c)
+	}
+	p, err := readFile(path, func(f *os.File) (*Points, error) { return decodeColumns(f, columns) })
+	if err != nil {
+		return nil, nil, err
+	}
+	p.Header = nil // its columns are where they must be
+	p, c, err := p.take(path, names)
+	if err != nil {
+		return nil, nil, err
+	}
+	return places(p), c, nil
+}
+
+// ReadGiven reads the condition of each of n points from a file of its own: NPY, or CSV. Other columns of a CSV file
+// with a header are ignored. n of 0 is any number.
+func ReadGiven(path string, names []string, n int) ([]float64, error) {
+	p, err := ReadPoints(path)
+	if err != nil {
+		return nil, err
+	}
+	if p.Header == nil && p.D != len(names) {
+		return nil, &Error{File: path, Value: text.Plural(p.D, "column"),
+			Want: fmt.Sprintf("%d: %s", len(names), strings.Join(names, ","))}
+	}
+	if n > 0 && p.N != n {
+		return nil, &Error{File: path, Value: fmt.Sprintf("%d rows", p.N), Want: fmt.Sprintf("%d, one a point", n)}
+	}
+	_, c, err := p.take(path, names)
+	return c, err
+}
+
+// take parts the columns of these names from the others.
+func (p *Points) take(path string, names []string) (*Points, []float64, error) {
+	at := make([]int, len(names))
+	for i, name := range names {
+		at[i] = p.D - len(names) + i
+		if p.Header != nil {
+			at[i] = slices.Index(p.Header, name)
+		}
+		if at[i] < 0 && p.Header != nil {
+			return nil, nil, &Error{File: path, Value: "the header " + strings.Join(p.Header, ","),
+				Want: fmt.Sprintf("a column %q, as condition.columns says", name)}
+		}
+		if at[i] < 0 {
+			return nil, nil, &Error{File: path, Value: text.Plural(p.D, "column"),
+				Want: fmt.Sprintf("at least %d, the last of them %s", len(names), strings.Join(names, ","))}
+		}
+	}
+	out := *p
+	out.D, out.X, out.Header, out.Names = p.D-len(names), nil, nil, nil
+	for j, name := range p.Names {
+		if !slices.Contains(at, j) {
+			out.Names = append(out.Names, name)
+		}
+	}
+	c := make([]float64, 0, p.N*len(names))
+	for i := range p.N {
+		row := p.X[i*p.D : (i+1)*p.D]
+		for _, j := range at {
+			c = append(c, row[j])
+		}
+		for j, v := range row {
+			if !slices.Contains(at, j) {
+				out.X = append(out.X, v)
+			}
+		}
+	}
+	return &out, c, nil
 }

@@ -74,6 +74,14 @@ func TestPublished(t *testing.T) {
 			d.Distance.Name != "Jensen–Shannon distance" {
 			t.Errorf("%s: %v of %q", k.Name, got, d.Distance.Name)
 		}
+		testkit.Keep(t, "%s %s %v: %+v", k.Name, d.Unit, d.PerUnit, d.Observables.List)
+		width, dim := len(d.Observables.List), c.set.Dim()
+		all, one := make([]float64, 200*width), make([]float64, width)
+		d.Observables.Values(all, a, 200)
+		for i := range 200 { // the numbers of a row are its own
+			d.Observables.Values(one, a[i*dim:(i+1)*dim], 1)
+			testkit.EqualSlices(t, all[i*width:(i+1)*width], one, "%s: row %d", k.Name, i)
+		}
 	}
 	rotations, _ := Of("points", so3)
 	so := testkit.Must(rotations.New(domain.Input{Set: so3, Pool: pool}))

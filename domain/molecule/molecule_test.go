@@ -301,3 +301,38 @@ func ExampleMolecule_Select() {
 	// 2 <nil>
 	// "C" fits 2 atoms: 0 (ACE1:C), 2 (ALA2:C); name one of them by its index or its residue, as in ALA2:CA
 }
+
+// Two ways from a ring's start close a ring if they do not meet before.
+func TestClosed(t *testing.T) {
+	for _, c := range []struct {
+		from  []int // by atom, the one before it on the way from 0
+		i, j  int
+		atoms []int
+	}{
+		{[]int{-1, 0, 1, 0}, 2, 3, []int{0, 1, 2, 3}},
+		{[]int{-1, 0, 0}, 1, 2, []int{0, 1, 2}},
+		{[]int{-1, -1, 4, -1, 0, -1, 4}, 2, 6, nil}, // both by atom 4
+	} {
+		testkit.EqualSlices(t, closed(c.from, 0, c.i, c.j), c.atoms)
+	}
+}
+
+// A ring of atoms 1 to 4 with a tail 0 and a hydrogen 5.
+func TestPart(t *testing.T) {
+	m := Anonymous(6)
+	for i, e := range []string{"C", "C", "C", "N", "O", "H"} {
+		m.Atoms[i].Element = e
+	}
+	testkit.OK(t, m.SetBonds([]Bond{{0, 1}, {1, 2}, {2, 3}, {3, 4}, {1, 4}, {0, 5}}))
+	testkit.EqualSlices(t, m.Heavy(), []int{0, 1, 2, 3, 4}, "heavy atoms")
+	p := m.Part([]int{4, 1, 0})
+	if p.Atoms[0].Element != "O" || !slices.Equal(p.Bonds, []Bond{{0, 1}, {1, 2}}) {
+		t.Errorf("%+v", p)
+	}
+	for _, c := range []struct {
+		j, k int
+		want []int
+	}{{1, 0, []int{0, 5}}, {0, 1, []int{1, 2, 4, 3}}, {1, 2, nil}, {0, 5, []int{5}}} {
+		testkit.EqualSlices(t, m.Beyond(c.j, c.k), c.want, "beyond %d–%d", c.j, c.k)
+	}
+}

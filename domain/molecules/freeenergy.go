@@ -39,41 +39,34 @@ func (g *guide) energy(c domain.Canvas, v domain.View, k int, of domain.Observab
 	if math.IsInf(low, 1) {
 		return // no value is in the window
 	}
-	data.shift(low)
-	samples.shift(low)
+	for _, e := range []figure.Series{data, samples} {
+		for k := range e.Y {
+			e.Y[k], e.Lo[k], e.Hi[k] = e.Y[k]-low, e.Lo[k]-low, e.Hi[k]-low
+		}
+	}
 	caption := fmt.Sprintf("F = −kT ln p in units of kT (%.2f kJ/mol at 300 K), from %d bins; least 0 in the "+
 		"data. Bands: "+
 		"95 %% by the counts, as if conformations were independent, which samples are and frames of a trajectory "+
 		"are not.", kT300, b.N)
-	if worst, at := apart(data, samples); at >= 0 {
-		caption += fmt.Sprintf(" Where both have %d or more in a bin they differ by at most %.2f kT, at %.4g°.", enough,
-			worst, data.X[at])
-	}
-	curves := []figure.Series{data.Series}
+	curves := []figure.Series{data}
 	if len(v.Samples) > 0 {
-		curves = append(curves, samples.Series)
+		curves = append(curves, samples)
 	}
 	c.Add("energy-"+of.File, figure.FigureRef{Title: "Free energy along " + of.Name, Caption: caption},
 		figure.Lines(figure.LineOptions{XLabel: of.Name + ", °", YLabel: "F, kT"}, curves...))
 }
 
-type energy struct {
-	figure.Series
-	counts []float64
-}
-
 // energyOf returns −ln p(x) of values in bins, p a density per bin width times the number of bins, and a 95 % band by
 // the variance (1 − q)/(n q) of ln q for a share q of n values. Bins that are empty have none.
-func energyOf(name string, b metric.Bins, values []float64) *energy {
-	e := &energy{Series: figure.Series{Name: name}, counts: make([]float64, b.N)}
-	n := 0.0
+func energyOf(name string, b metric.Bins, values []float64) (e figure.Series) {
+	counts, n := make([]float64, b.N), 0.0
 	for _, v := range values {
 		if v-v == 0 && (b.Circular || v >= b.Lo && v <= b.Hi) {
-			e.counts[b.Bin(v)]++
+			counts[b.Bin(v)]++
 			n++
 		}
 	}
-	for k, count := range e.counts {
+	for k, count := range counts {
 		q := count / n
 		f, σ := -math.Log(q*float64(b.N)), math.Sqrt((1-q)/count)
 		if count == 0 {
@@ -82,25 +75,6 @@ func energyOf(name string, b metric.Bins, values []float64) *energy {
 		e.X = append(e.X, b.Lo+(float64(k)+0.5)*(b.Hi-b.Lo)/float64(b.N))
 		e.Y, e.Lo, e.Hi = append(e.Y, f), append(e.Lo, f-1.96*σ), append(e.Hi, f+1.96*σ)
 	}
+	e.Name = name
 	return e
-}
-
-func (e *energy) shift(by float64) {
-	for k := range e.Y {
-		e.Y[k], e.Lo[k], e.Hi[k] = e.Y[k]-by, e.Lo[k]-by, e.Hi[k]-by
-	}
-}
-
-// enough counts in a bin for a difference of free energies to mean something.
-const enough = 30
-
-// apart returns the largest difference of two free energies and its bin; −1 if there are too few counts.
-func apart(a, b *energy) (worst float64, at int) {
-	at = -1
-	for k := range a.Y {
-		if a.counts[k] >= enough && b.counts[k] >= enough && math.Abs(a.Y[k]-b.Y[k]) >= worst {
-			worst, at = math.Abs(a.Y[k]-b.Y[k]), k
-		}
-	}
-	return worst, at
 }

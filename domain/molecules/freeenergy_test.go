@@ -29,11 +29,4 @@ func TestEnergy(t *testing.T) {
 			t.Errorf("bin %d: %v [%v, %v] at %v, want %v ± %v", k, e.Y[k], e.Lo[k], e.Hi[k], e.X[k], f, 1.96*σ)
 		}
 	}
-	other := energyOf("y", b, values[:700])
-	if worst, at := apart(e, other); at != 1 || math.Abs(worst-math.Log(300./700/0.3)) > 1e-12 {
-		t.Errorf("%v at %d", worst, at)
-	}
-	if _, at := apart(e, energyOf("y", b, values[:9])); at != -1 {
-		t.Error("too few counts are compared")
-	}
 }

@@ -46,7 +46,7 @@ func TestInternal(t *testing.T) {
 	}
 	marks := d.Distance.Marks(points.X) // dihedrals in degrees
 	testkit.Near(t, marks[0], molecule.Torsion(frame, 0, 1, 2, 3)*180/math.Pi, 1e-6, "%s", d.Distance.Parts[0])
-	testkit.Contains(t, d.Say(points.X), fmt.Sprintf("dihedral 0 – 1 – 2 – 3 %.0f°", marks[0]), "where a point is")
+	testkit.Contains(t, d.Say(points.X), fmt.Sprintf("dihedral 0 – 1 – 2 – 3 %.1f°", marks[0]), "where a point is")
 	two := append(frame, frame...)
 	two[29] += 9
 	_, err := Internal.Fit(s, &dataset.Points{N: 2, D: 15, X: two, Molecule: m})

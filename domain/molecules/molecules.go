@@ -82,13 +82,11 @@ func New(in domain.Input) (*domain.Domain, error) {
 		},
 		Writers: map[string]domain.Writer{}, Rounded: files.Rounded,
 		Unit: "Å (root mean square over atoms)", PerUnit: math.Sqrt(3 / float64(in.Set.Dim()))}
-	if len(g.turns) > 0 {
-		out.Say = g.say
-	}
 	if g.reference != nil {
 		out.Lay = func(x []float64) []float64 { return g.laid(x, in.Pool) }
 	}
 	if len(o.List) > 0 { // one or two atoms may have nothing to compare
+		out.Say = func(x []float64) string { return "(" + g.label(x) + ")" }
 		out.Observables, out.Distance = o, o.Distance(in.Set.Dim(), in.Pool)
 		out.Distance.Name = "Jensen–Shannon distance"
 	}
@@ -102,16 +100,6 @@ func New(in domain.Input) (*domain.Domain, error) {
 		out.Faults = append(out.Faults, fmt.Sprintf("%s: %s", in.Files["data.path"], r))
 	}
 	return out, nil
-}
-
-// say says where a conformation is by its torsions.
-func (g *guide) say(x []float64) string {
-	const shown = 6
-	var s []string
-	for _, t := range g.turns[:min(len(g.turns), shown)] {
-		s = append(s, fmt.Sprintf("%s %.0f°", t.name, t.value(x)))
-	}
-	return "(" + strings.Join(s, ", ") + ")"
 }
 
 func (g *guide) laid(x []float64, pool *parallel.Pool) []float64 {

@@ -209,6 +209,7 @@ func TestCheck(t *testing.T) {
 		{func(a *Arm) { a.Joints[0].Velocity = -1 }, "velocity limit -1"},
 		{func(a *Arm) { a.Joints[0].Kind = 4 }, "kind 4"},
 		{func(a *Arm) { a.Joints[3].Link = "panda_link2" }, `moves a second link "panda_link2"`},
+		{func(a *Arm) { a.Joints[3].Link = a.Base }, `moves a second link "panda_link0"`},
 		{func(a *Arm) { a.Joints[3].Name = "panda_joint1" }, "has the name of another"},
 		{func(a *Arm) { a.Spheres = []Sphere{{Link: 8, Radius: 1}} }, "sphere 0 is on link 8"},
 		{func(a *Arm) { a.Spheres = []Sphere{{Radius: 0}} }, "sphere 0 has centre"},

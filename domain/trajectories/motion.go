@@ -48,10 +48,10 @@ func motionOf(set constraint.Set) *motion {
 	if free, ok := constraint.Free(set); ok { // what the set does not know of stands behind
 		inner = free
 	}
-	s, ok := constraint.As[interface {
+	s, ok := constraint.AsFree[interface {
 		constraint.Set
 		Spec() trajectory.Spec
-	}](inner)
+	}](set)
 	if !ok {
 		return nil
 	}

@@ -119,6 +119,16 @@ func TestFinisher(t *testing.T) {
 			t.Errorf("to an open goal at %g: %+v", goal, got)
 		}
 	}
+	fixed := passing(t, 6).spec // likewise of a number that the set does not know
+	rule.Dim, rule.Inequality[0].Expr = 25, "x[24] <= 0"
+	m = motionOf(constraint.Slice(constraint.All(constraint.Given(made(t, fixed), 1),
+		constraint.Hold(testkit.Must(formula.New(rule)), []int{24})), []float64{1}))
+	for _, number := range []float64{-1, 1} {
+		x = append(m.straight([2]float64{-0.6, 0}, [2]float64{0.6, 0}), number)
+		if got := m.finisher()()(t.Context(), x, 7, 3); (got.Fault == "") != (number < 0) {
+			t.Errorf("given %g: %+v", number, got)
+		}
+	}
 	ragged := passing(t, 12)
 	x = ragged.straight([2]float64{0, 0}, [2]float64{1, 1})
 	for l := 1; l < 11; l++ {

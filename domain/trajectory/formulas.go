@@ -1,6 +1,8 @@
 package trajectory
 
 import (
+	"slices"
+
 	"github.com/landing-diffusion/landing/base/expr"
 	"github.com/landing-diffusion/landing/domain/robot"
 	"github.com/landing-diffusion/landing/domain/robot/scene"
@@ -95,18 +97,25 @@ func (f *formal) of(p part, st *stage, next *formal) expr.Value {
 		}
 		return v
 	case *clearance:
-		if o := &s.spec.Obstacles[k.obstacle]; o.Shape == scene.Ball {
-			return n(k.pad + o.Radius).Sub(expr.Distance(f.place(st.points[k.point]), g.Array(o.A[:])))
+		o := &s.spec.Obstacles[k.obstacle]
+		if p := f.place(st.points[k.point]); o.Shape == scene.Ball {
+			return n(k.pad + o.Radius).Sub(expr.Distance(p, g.Array(o.A[:])))
+		} else if o.Shape != scene.Cloud {
+			return n(k.pad + o.Radius).Sub(apart(o, p))
 		}
-	case *sweep: // t is where the chord is nearest; it has no length below 2⁻⁶⁰
-		if o := &s.spec.Obstacles[k.obstacle]; o.Shape == scene.Ball {
-			a, ball, v := f.place(s.swept[k.point]), g.Array(o.A[:]), n(k.pad+o.Radius)
-			u := next.place(s.swept[k.point]).Sub(a)
+	case *sweep:
+		o, v := &s.spec.Obstacles[k.obstacle], n(k.pad+s.spec.Obstacles[k.obstacle].Radius)
+		for i, w := range k.bow {
+			v = v.Add(n(w).Mul(x(s.d + i).Sub(x(i))).Mul(x(s.d + i).Sub(x(i))))
+		}
+		a, b := f.place(s.swept[k.point]), next.place(s.swept[k.point])
+		switch o.Shape {
+		case scene.Ball: // t is where the chord is nearest; it has no length below 2⁻⁶⁰
+			ball, u := g.Array(o.A[:]), b.Sub(a)
 			t := expr.Dot(ball.Sub(a), u).Div(expr.Dot(u, u).Add(n(0x1p-120)))
-			for i, w := range k.bow {
-				v = v.Add(n(w).Mul(x(s.d + i).Sub(x(i))).Mul(x(s.d + i).Sub(x(i))))
-			}
 			return v.Sub(expr.Distance(ball, a.Add(u.Times(expr.Max(n(0), expr.Min(n(1), t))))))
+		case scene.Capsule, scene.Box:
+			return v.Sub(apart(o, a, b))
 		}
 	case *pair:
 		still := g.Array(k.still[:])
@@ -116,4 +125,49 @@ func (f *formal) of(p part, st *stage, next *formal) expr.Value {
 		return n(k.pad).Sub(expr.Distance(f.place(st.points[k.b]), still))
 	}
 	return g.Missing()
+}
+
+// apart is how far an obstacle without its Radius is from a place, or from the chord between two. In the obstacle's
+// frame, where it is |p_k| ≤ h_k, the distance is the largest of (min_e n·p_e − Σ h_k|n_k|)/|n| over all n. If the
+// body enters the obstacle, |n| is Σ|n_k| instead. One of these n is best: from the nearest point of the obstacle to
+// an end p_e, normal to a face, from a corner and square to the chord, or square to an edge and the chord. No other
+// gives more. A cylinder is a box in the plane of its axis and a place.
+func apart(o *scene.Obstacle, ends ...expr.Value) expr.Value {
+	g, at, h, r := ends[0].Graph(), o.A, o.Half, o.R
+	if o.Shape == scene.Capsule {
+		bar := scene.Bar("", o.A, o.B, 0)
+		at, h, r = bar.A, bar.Half, bar.R
+	} else if r == ([9]float64{}) {
+		r = robot.Identity().R
+	}
+	half, tiny := g.Array(h[:]), g.Const(0x1p-120)
+	normals := []expr.Value{g.Array([]float64{1, 0, 0}), g.Array([]float64{0, 1, 0}), g.Array([]float64{0, 0, 1})}
+	faces := normals
+	for e, p := range ends {
+		p = expr.Transpose(g.Array(r[:], 3, 3)).Mul(p.Sub(g.Array(at[:])))
+		if o.Shape == scene.Cylinder {
+			p = expr.Join(expr.Norm(p.Slice(0, 2)), g.Const(0), p.At(2))
+		}
+		ends[e], normals = p, append(normals, p.Sub(expr.Max(half.Neg(), expr.Min(half, p))))
+	}
+	if len(ends) == 2 {
+		u := ends[1].Sub(ends[0])
+		for _, e := range faces {
+			normals = append(normals, expr.Cross(u, e))
+		}
+		for corner := range 8 {
+			sign := func(k int) float64 { return float64(2*(corner>>k&1) - 1) }
+			v := ends[0].Sub(g.Array([]float64{sign(0) * h[0], sign(1) * h[1], sign(2) * h[2]}))
+			normals = append(normals, v.Sub(u.Times(expr.Dot(v, u).Div(expr.Dot(u, u).Add(tiny)))))
+		}
+	}
+	all := []expr.Value{g.Const(-slices.Min(h[:]))} // of n = 0, from both sides of a face
+	for _, n := range normals {
+		size, least, most := expr.Abs(n), expr.Dot(n, ends[0]), expr.Dot(n, ends[len(ends)-1])
+		least, most = expr.Min(least, most), expr.Max(least, most)
+		far := expr.Max(least, most.Neg()).Sub(expr.Dot(half, size)).Sub(g.Const(0x1p-50)) // below −2⁹ of n = 0
+		all = append(all, far.Div(expr.Sqrt(expr.Dot(n, n).Add(tiny))),
+			far.Div(expr.Sum(size).Add(g.Const(0x1p-60))))
+	}
+	return expr.Max(all...)
 }

@@ -3,6 +3,7 @@ package trajectory_test
 import (
 	"errors"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 	"github.com/landing-diffusion/landing/base/keyed"
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/geometry"
+	"github.com/landing-diffusion/landing/constraint/proof"
 	"github.com/landing-diffusion/landing/constraint/zoo"
 	"github.com/landing-diffusion/landing/domain/robot"
 	"github.com/landing-diffusion/landing/domain/robot/scene"
@@ -319,6 +321,48 @@ func TestBends(t *testing.T) {
 		if _, err := trajectory.New(trajectory.Spec{Arm: arm, Waypoints: 3, Bends: bends}); !errors.As(err, &e) ||
 			e.Field != "bends" {
 			t.Errorf("%v: %v", bends, err)
+		}
+	}
+}
+
+// Of a point that slides anywhere, motions past solids of each shape have a proof exactly if no component is above 0:
+// formulas have the values of components, beside solids and inside of them.
+func TestSolids(t *testing.T) {
+	arm := &robot.Arm{Name: "gantry", Base: "base"}
+	for k, name := range []string{"x", "y", "z"} {
+		j := robot.Joint{Name: name, Link: name, Kind: robot.Prismatic, Origin: robot.Identity(), Lower: -2, Upper: 2}
+		j.Axis[k] = 1
+		arm.Joints = append(arm.Joints, j)
+	}
+	sx, cx := math.Sincos(0.7)
+	turned := [9]float64{1, 0, 0, 0, cx, -sx, 0, sx, cx}
+	r := rand.New(rand.NewPCG(1, 2))
+	for _, o := range []scene.Obstacle{
+		{Shape: scene.Box, A: [3]float64{0.1, 0, 0}, Half: [3]float64{0.5, 0.3, 0.2}, Radius: 0.05, R: turned},
+		{Shape: scene.Box, Half: [3]float64{0.2, 0.3, 0.2}}, {Radius: 0.5},
+		{Shape: scene.Capsule, A: [3]float64{0.1, 0.2, -0.4}, B: [3]float64{0, -0.3, 0.5}, Radius: 0.2},
+		{Shape: scene.Cylinder, Half: [3]float64{0.3, 0.3, 0.4}, R: turned},
+	} {
+		spec := trajectory.Spec{Arm: arm, Waypoints: 2, Segments: o.Shape != scene.Cylinder,
+			Obstacles: []scene.Obstacle{o}, Volume: []robot.Sphere{{Link: 2, Radius: 0.1}}}
+		s, x, proved := set(t, spec), make([]float64, 6), 0
+		w := proof.New(s).NewWorker()
+		for range 800 {
+			for k := range x {
+				x[k] = 0.5 * r.NormFloat64()
+			}
+			most, _ := constraint.Worst(constraint.Values(s, x), 0)
+			got := w.Prove(x)
+			kept := got.Proved && got.Delta == 0
+			if kept != (most == 0) || strings.Contains(got.Reason, "formula") {
+				t.Fatalf("%v past a %s: %+v, where components are at most %g", x, o.Shape, got, most)
+			}
+			if kept {
+				proved++
+			}
+		}
+		if proved < 80 || proved > 720 {
+			t.Errorf("%d of 800 motions past a %s are proved", proved, o.Shape)
 		}
 	}
 }

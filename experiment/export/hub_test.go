@@ -105,7 +105,10 @@ func TestHub(t *testing.T) {
 	if err != nil || metadata["license"] != "Apache-2.0" || arrays == nil {
 		t.Errorf("%v, %v", metadata, err)
 	}
-	testkit.OK(t, testkit.Err(problem.Load(files["config.yaml"], "config.yaml", "", nil)))
+	named := testkit.Must(problem.Load(files["config.yaml"], "config.yaml", "", nil)).Files()
+	for key, path := range s.Run.Problem.Files() { // a file of the run by its name; none where there is none
+		testkit.Equal(t, named[key] == "", path == "", key)
+	}
 }
 
 // What keeps a run from a hub is said by name.

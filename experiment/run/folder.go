@@ -187,7 +187,7 @@ func (f *Folder) Renew(name string, data []byte) error {
 	}
 	replaced, _ := HashFile(f.Path(name)) // counts until the new file is there: the process may end before
 	hashes := f.written()
-	hashes[name] = [2]string{Hash(data), replaced}
+	hashes[name] = []string{Hash(data), replaced}
 	if err := f.ReplaceJSON(writtenFile, hashes); err != nil {
 		return err
 	}
@@ -199,21 +199,19 @@ func (f *Folder) Renewable(names ...string) error {
 	hashes := f.written()
 	for _, name := range names {
 		hash, err := HashFile(f.Path(name))
-		own := hashes[name]
-		if f.Force || errors.Is(err, fs.ErrNotExist) || err == nil && slices.Contains(own[:], hash) {
-			continue
+		if !f.Force && !errors.Is(err, fs.ErrNotExist) && (err != nil || !slices.Contains(hashes[name], hash)) {
+			return fault.Errorf(fault.Exists, f.Path(name), "was changed since landing report wrote it, or comes from "+
+				"elsewhere; it is not written over without --force")
 		}
-		return fault.Errorf(fault.Exists, f.Path(name), "was changed since landing report wrote it, or comes from "+
-			"elsewhere; it is not written over without --force")
 	}
 	return nil
 }
 
-// written returns hashes of what Renew wrote, by name.
-func (f *Folder) written() map[string][2]string {
-	hashes := map[string][2]string{}
-	if f.ReadJSON(writtenFile, &hashes) != nil {
-		return map[string][2]string{}
+// written returns hashes of what Renew wrote, by name; none where the file that keeps them is damaged.
+func (f *Folder) written() map[string][]string {
+	hashes := map[string][]string{}
+	if f.ReadJSON(writtenFile, &hashes) != nil || hashes == nil {
+		return map[string][]string{}
 	}
 	return hashes
 }

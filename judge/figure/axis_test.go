@@ -120,3 +120,127 @@ func TestAxisNamesStandClear(t *testing.T) {
 		t.Error("no axis has a name")
 	}
 }
+
+// The extent of the unit sphere's map, from the published coefficients.
+func TestEqualEarthExtent(t *testing.T) {
+	testkit.Near(t, eeWidth, 2.7066299836960748, 1e-12, "half width")
+	testkit.Near(t, eeHeight, 1.3173627591574132, 1e-12, "half height")
+	// The paper: poles are lines 0.59 times as long as the equator.
+	x, _ := equalEarth(math.Pi/2, math.Pi)
+	testkit.Near(t, x/eeWidth, 0.59, 0.005, "pole to equator")
+}
+
+func TestEqualEarthSymmetry(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	for range 200 {
+		phi, lambda := (r.Float64()-0.5)*math.Pi, (r.Float64()-0.5)*2*math.Pi
+		x, y := equalEarth(phi, lambda)
+		if u, v := equalEarth(-phi, lambda); u != x || v != -y {
+			t.Fatalf("φ → −φ at (%g, %g): (%g, %g) and (%g, %g)", phi, lambda, x, y, u, v)
+		}
+		if u, v := equalEarth(phi, -lambda); u != -x || v != y {
+			t.Fatalf("λ → −λ at (%g, %g): (%g, %g) and (%g, %g)", phi, lambda, x, y, u, v)
+		}
+	}
+}
+
+// Areas are true: the Jacobian's determinant is cos φ everywhere. Since y depends on φ alone and x is linear in λ, it
+// is ∂x/∂λ · dy/dφ; dy/dφ is taken by a central difference of eighth order.
+func TestEqualEarthArea(t *testing.T) {
+	r := rand.New(rand.NewPCG(2, 1))
+	const h = 5e-3
+	weights := []float64{4. / 5, -1. / 5, 4. / 105, -1. / 280}
+	for range 500 {
+		phi, lambda := (r.Float64()-0.5)*(math.Pi-0.1), (r.Float64()-0.5)*2*math.Pi
+		var dy float64
+		for i, w := range weights {
+			step := float64(i+1) * h
+			_, up := equalEarth(phi+step, lambda)
+			_, down := equalEarth(phi-step, lambda)
+			dy += w * (up - down) / h
+		}
+		right, _ := equalEarth(phi, lambda+1)
+		left, _ := equalEarth(phi, lambda-1)
+		if got := (right - left) / 2 * dy; math.Abs(got-math.Cos(phi)) > 1e-9 {
+			t.Fatalf("at φ = %g: area scale %.12g, want %.12g", phi, got, math.Cos(phi))
+		}
+	}
+}
+
+func ringArea(ring []geo) float64 {
+	var sum float64
+	for i := 1; i < len(ring); i++ {
+		sum += ring[i-1].lon*ring[i].lat - ring[i].lon*ring[i-1].lat
+	}
+	return sum / 2
+}
+
+func TestCoastlineRings(t *testing.T) {
+	rings := coastline()
+	if len(rings) < 100 {
+		t.Fatalf("%d rings, want the world's", len(rings))
+	}
+	holes := 0
+	for n, ring := range rings {
+		if len(ring) < 4 || ring[0] != ring[len(ring)-1] {
+			t.Errorf("ring %d is not closed", n)
+		}
+		for i, p := range ring {
+			if !(math.Abs(p.lat) <= 90 && math.Abs(p.lon) <= 180) {
+				t.Errorf("ring %d, point %d: %v is off the map", n, i, p)
+			}
+			if i > 0 && math.Abs(p.lon-ring[i-1].lon) > 20 && !onFrame(p, ring[i-1]) {
+				t.Errorf("ring %d jumps from %v to %v", n, ring[i-1], p)
+			}
+		}
+		if ringArea(ring) < 0 {
+			holes++
+		}
+	}
+	if holes != 1 {
+		t.Errorf("%d rings run clockwise, want one, the Caspian Sea", holes)
+	}
+}
+
+// The land's area on the unit sphere is known: 29 % of it, Antarctica included. The
+// map is equal-area, so it can be measured on the map.
+func TestCoastlineLandArea(t *testing.T) {
+	p := plate{scale: 1}
+	var area, antarctica float64
+	for _, ring := range coastline() {
+		line := p.line(ring)
+		var sum float64
+		for i := 1; i < len(line); i++ {
+			sum -= (line[i-1].x*line[i].y - line[i].x*line[i-1].y) / 2 // y runs down
+		}
+		area += sum
+		for _, g := range ring {
+			if g.lat == -90 {
+				antarctica = sum
+			}
+		}
+	}
+	if share := area / (4 * math.Pi); math.Abs(share-0.29) > 0.01 {
+		t.Errorf("land covers %.3f of the sphere, want 0.29", share)
+	}
+	// 14 million of 510 million square kilometres.
+	if share := antarctica / (4 * math.Pi); math.Abs(share-0.0275) > 0.004 {
+		t.Errorf("Antarctica covers %.4f of the sphere, want 0.0275", share)
+	}
+}
+
+func TestShoresHaveNoStreaks(t *testing.T) {
+	for n, ring := range coastline() {
+		for _, piece := range shores(ring) {
+			for i := 1; i < len(piece); i++ {
+				if math.Abs(piece[i].lon-piece[i-1].lon) > 20 || onFrame(piece[i], piece[i-1]) {
+					t.Errorf("ring %d: stroke from %v to %v", n, piece[i-1], piece[i])
+				}
+			}
+		}
+	}
+	ring := []geo{{0, 180}, {1, 180}, {1, 170}, {0, 170}, {0, 180}}
+	if got := shores(ring); len(got) != 1 || len(got[0]) != 4 {
+		t.Errorf("shores of a square at the antimeridian: %v", got)
+	}
+}

@@ -18,6 +18,7 @@ const (
 	shownMost   = 4000 // rows whose distance to samples is looked at, a quarter of them
 	manyNumbers = 16   // of more numbers than these
 	worthSeeing = 0.05 // a share of misplaced mass that should be seen
+	orderSDs    = 5    // beyond which rows depend on those before them
 	axesMost    = 64   // principal directions of the rows
 	axisLeast   = 0.01 // standard deviation along one, as a part of the first's, below which a miss does not matter
 )
@@ -44,6 +45,40 @@ func (j *judge) cluster() {
 	}
 	j.effX = effective(j.unitX, len(j.outX), len(x)/d)
 	j.effR = effective(j.unitR, len(j.outR), len(r)/d)
+	if j.inflation = 1; j.unitR == nil {
+		j.inOrder()
+	}
+}
+
+// inOrder finds out whether rows depend on those before them in the file, as frames of a trajectory do. Rows count then
+// as many as the fewest that say as much of a coordinate, and those within two autocorrelation times as one. For m
+// independent normal rows, in the order of modes too, half the mean squared difference has one mean V at lags 1 and 2,
+// and Var(V_1 − V_2) = 2V²/m. Rows that are sorted say nothing.
+func (j *judge) inOrder() {
+	n, m, fewest, found := float64(len(j.outX)), float64(len(j.outR)), float64(len(j.outR)), false
+	for k := range min(j.Dim, axesMost) {
+		v := metric.Column(j.Rows, k, j.Dim)
+		apart := func(lag int) float64 { return floats.Distance(v[lag:], v[:len(v)-lag], 2) }
+		found = found || apart(1) < math.Sqrt(max(0, 1-orderSDs*math.Sqrt(2/m)))*apart(2)
+		if e := metric.ESS([][]float64{v}); e < fewest {
+			fewest = e
+		}
+		sorted := slices.IsSorted(v)
+		if slices.Reverse(v); v[0] != v[len(v)-1] && (sorted || slices.IsSorted(v)) {
+			return
+		}
+	}
+	if found && fewest < m {
+		j.effR, j.span, j.inflation = fewest, int(2*m/fewest), (1/n+1/fewest)/(1/n+1/m)
+	}
+}
+
+// together returns which of n rows, taken evenly, count as one: clusters, or runs of rows that depend on each other.
+func (j *judge) together(n int) []int {
+	if j.unitR != nil || j.span == 0 {
+		return j.unitR
+	}
+	return groups(nil, n, max(1, j.span*n/len(j.outR)))
 }
 
 // effective returns how many independent ones n samples and m rows are worth.
@@ -132,12 +167,13 @@ func (r remote) excess() (share, lo, hi float64) {
 
 // strays reports samples where the data have none: far from all training rows, or off a relation that the rows hold.
 func (j *judge) strays() {
-	x, y, near := j.Samples, j.Train, j.SampleNearest
-	if j.unitR != nil {
+	x, y, near, unitY := j.Samples, j.Train, j.SampleNearest, j.unitR
+	if j.unitR != nil || j.span > 0 {
 		most := metric.UnitRows(j.Dim)
 		x, y, near = few(x, j.Dim, most), few(j.Rows, j.Dim, most), nil
+		unitY = j.together(len(y) / j.Dim)
 	}
-	r := j.remote(x, y, near, j.unitX, j.unitR)
+	r := j.remote(x, y, near, j.unitX, unitY)
 	if share, lo, hi := r.excess(); share > 0 && r.p <= levels[Stray]/2 {
 		mark := func(out []bool, r []float64, c float64) {
 			for i, v := range r {
@@ -214,11 +250,11 @@ func (j *judge) alone() {
 	if d > manyNumbers {
 		shown = asideMost
 	}
-	rows, x, unitX, unitR := few(j.Rows, d, shown), few(j.Samples, d, mostRows), j.unitX, j.unitR
-	if most := metric.UnitRows(d); unitR != nil {
+	rows, x, unitX := few(j.Rows, d, shown), few(j.Samples, d, mostRows), j.unitX
+	if most := metric.UnitRows(d); j.unitR != nil {
 		rows, x = few(j.Rows, d, most), few(j.Samples, d, most)
 	}
-	r := j.remote(rows, x, nil, unitR, unitX)
+	r := j.remote(rows, x, nil, j.together(len(rows)/d), unitX)
 	share, lo, hi := r.excess()
 	if !(share > 0 && r.p <= levels[MissedMode]/2) {
 		return
@@ -261,8 +297,8 @@ func (j *judge) power() {
 		times *= 1.1
 	}
 	groups := ""
-	if j.unitR != nil {
-		groups = fmt.Sprintf(" (rows came in clusters: they say as much as %s rows by themselves)", text.Count(int(m)))
+	if j.unitR != nil || j.span > 0 {
+		groups = fmt.Sprintf(" (rows depend on each other: they say as much as %s rows alone)", text.Count(int(m)))
 	}
 	takes := fmt.Sprintf("about %s rows and as many samples show %s",
 		text.Count(int(math.Ceil(times*float64(len(j.outR))/10))*10), text.Percent(worthSeeing))

@@ -80,8 +80,8 @@ func (j *judge) blur() {
 			"from the nearest training row, held-out rows %s", j.length(own), j.length(held))
 		return
 	}
-	if j.unitR != nil {
-		j.skip(Blur, "rows came in clusters, so a held-out row lies next to those of its own")
+	if j.unitR != nil || j.span > 0 {
+		j.skip(Blur, "rows depend on each other, so a held-out row lies next to those of its own cluster or run")
 		return
 	}
 	says := fmt.Sprintf("samples lie typically %s from the nearest training row, held-out rows %s", j.length(own),

@@ -90,9 +90,10 @@ func (j *judge) planes() {
 		return
 	}
 	best, least, says := 0.0, 1.0, ""
+	worth := []float64{j.effX / float64(len(j.outX)), j.effR / float64(len(j.outR))}
 	for side, names := range [][2]string{{"samples", "rows"}, {"rows", "samples"}} {
 		x, y := side, 1-side
-		runs, out := []int{1, runRows}, few([][]bool{j.outX, j.outR}[x], 1, most)
+		runs, out := []int{1, max(runRows, j.span)}, few([][]bool{j.outX, j.outR}[x], 1, most)
 		near, at, own, looked := farthest(all, pairs, x, groups(units[y], len(all[0].values[y]), runs[y]))
 		if len(own) == 0 {
 			continue
@@ -107,6 +108,7 @@ func (j *judge) planes() {
 			r := remote{near: near, limit: sorted[len(own)-1-int(share*float64(len(own)))]}
 			r.n = independent(near, r.limit, groups(units[x], len(near), runs[x]), units[x] != nil)
 			r.m = independent(own, r.limit, looked, units[y] != nil)
+			r.n, r.m = min(r.n, worth[x]*float64(len(near))), min(r.m, worth[y]*float64(len(own)))
 			r.test(own)
 			excess, lo, hi := r.excess()
 			if !(r.p <= levels[Planes]/4 && excess > best) {

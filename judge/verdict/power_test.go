@@ -76,6 +76,63 @@ var dependentRows = []process{
 	rounded(1), rounded(2), clusters("short walks", 3, 19, 0.005, true),
 }
 
+// walk is one trajectory in a normal law: each row has correlation ρ with the one before it.
+func walk(d int, ρ float64) process {
+	return process{fmt.Sprintf("frames of one trajectory, ρ = %g", ρ), d, func(n int, st keyed.Stream) []float64 {
+		x := make([]float64, n*d)
+		st.Normals(x, 0, 0)
+		for i := d; i < len(x); i++ {
+			x[i] = ρ*x[i-d] + math.Sqrt(1-ρ*ρ)*x[i]
+		}
+		return x
+	}}
+}
+
+// framed are processes whose rows depend on those before them in the file; samples are independent.
+var framed = []process{wells(10), walk(3, 0.8), walk(3, 0.95), walk(16, 0.9)}
+
+// inOrder judges n independent samples against as many rows in their order, a fifth of which are held out at random.
+func inOrder(p process, n int, seed uint64) Verdict {
+	rows := p.rows(n, keyed.New(seed, keyed.Probe, 2001))
+	alone := walk(p.d, 0)
+	if p.name == "" {
+		alone = wells(1)
+	}
+	order := make([]int, n)
+	keyed.New(seed, keyed.Probe, 2002).Permutation(order, 0, 0)
+	var parts [2][]float64
+	for side, at := range [][]int{order[:n/5], order[n/5:]} {
+		for _, i := range at {
+			parts[side] = append(parts[side], rows[i*p.d:(i+1)*p.d]...)
+		}
+	}
+	e := evidence(alone.rows(n, keyed.New(seed, keyed.Probe, 2000)), parts[0], parts[1], p.d, 300, seed, math.Inf(-1))
+	e.Rows = rows
+	for k := range e.Numbers {
+		e.Numbers[k].Rows = metric.Column(rows, k, p.d)
+	}
+	return Of(e)
+}
+
+// Frames of trajectories count as fewer rows: at most 2 % of verdicts are "not good".
+func TestFrames(t *testing.T) {
+	times := max(4, *verdicts/25)
+	for _, p := range framed {
+		grades, by := map[Grade]int{}, map[Code]int{}
+		for seed := range uint64(times) {
+			v := inOrder(p, 1000, seed)
+			grades[v.Grade]++
+			for _, f := range v.Findings {
+				by[f.Code]++
+			}
+		}
+		t.Logf("%s: %v, found %v", p.name, grades, by)
+		if bad := grades[NotGood]; float64(bad) > 1+0.02*float64(times) {
+			t.Errorf("%s: %d of %d verdicts are not good", p.name, bad, times)
+		}
+	}
+}
+
 // trial judges n samples against as many rows, a fifth of them held out.
 func trial(p process, n int, seed uint64, plant func(x, u, train []float64)) Verdict {
 	x, rows := p.rows(n, keyed.New(seed, keyed.Probe, 2000)), p.rows(n, keyed.New(seed, keyed.Probe, 2001))
@@ -91,7 +148,7 @@ func trial(p process, n int, seed uint64, plant func(x, u, train []float64)) Ver
 // Fresh rows by the same process are no fault, where rows depend on each other as where they do not: at most 2 % of
 // verdicts are "not good". At 2 %, more than 4 + √n/3 of n have a chance below 1e-3 for the numbers here.
 func TestDependentRows(t *testing.T) {
-	times := *verdicts / 10
+	times := *verdicts / 16
 	if testkit.Longest() {
 		times = 2 * *verdicts
 	}
@@ -116,7 +173,7 @@ func TestDependentRows(t *testing.T) {
 // A share of samples between wells is found by four observables of eight numbers; where rows come in runs of ten
 // frames, none is invented.
 func TestPlanes(t *testing.T) {
-	times := max(3, *verdicts/12)
+	times := max(3, *verdicts/16)
 	for _, c := range []struct {
 		run, n int
 		share  float64
@@ -263,7 +320,7 @@ func TestPower(t *testing.T) {
 		{"spread × 1.5", normal, 1000, each(3, 1, scaled(1.5)), NotGood, 0.95},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			times := max(2, *verdicts/16)
+			times := max(2, *verdicts/25)
 			switch {
 			case testkit.Longest():
 				times = 2 * *verdicts

@@ -39,7 +39,7 @@ func Draw(ctx context.Context, o Options, n int) ([]float64, *Report, error) {
 		return nil, nil, err
 	}
 	tries = max(1, min(tries, mostTries, mostStarts/(size*d))) // starts for each particle
-	total += populations * size * tries / steps
+	total += populations * size * 2 * tries / steps
 	seed, first := keyed.Round(o.Seed, pilotRound+1), o.First*numbers
 	pick := keyed.GivenPicks.Stream(seed, 0)
 	var all []*population
@@ -63,7 +63,7 @@ func Draw(ctx context.Context, o Options, n int) ([]float64, *Report, error) {
 				}
 				u := [1]float64{}
 				pick.Uniforms(u[:], number, k)
-				return p.resample(u[0], size, k > 0)
+				return k > guided(o.Process) || p.resample(u[0], size, k > 0)
 			})
 			if errs[b] == nil && !math.IsInf(p.logZ, -1) {
 				w.judge(p)
@@ -108,21 +108,10 @@ func (p *population) resample(u float64, size int, may bool) bool {
 // keep replaces the particles by copies of some of them.
 func (p *population) keep(from []int) {
 	d := len(p.x) / len(p.logw)
-	rows := func(x, out []float64) []float64 {
-		if out = out[:len(from)*d]; len(from) < len(p.logw) {
-			out = make([]float64, len(from)*d)
-		}
-		for i, j := range from {
-			copy(out[i*d:(i+1)*d], x[j*d:(j+1)*d])
-		}
-		return out
-	}
-	x := p.x
-	p.x = rows(x, p.out)
-	p.out = rows(p.next, x)
-	p.next, p.out = p.out, p.next[:len(p.out)]
-	p.logw, p.logψ, p.lr = taken(p.logw, from), taken(p.logψ, from), taken(p.lr, from)
-	p.eve, p.failed = taken(p.eve, from), taken(p.failed, from)
+	p.x, p.next, p.push = taken(p.x, from, d), taken(p.next, from, d), taken(p.push, from, d)
+	p.out = p.out[:len(from)*d]
+	p.logw, p.logψ, p.lr = taken(p.logw, from, 1), taken(p.logψ, from, 1), taken(p.lr, from, 1)
+	p.eve, p.failed = taken(p.eve, from, 1), taken(p.failed, from, 1)
 }
 
 // weights returns the weights of particles, scaled so that the largest is 1, their sum, and the sum of their squares.
@@ -137,10 +126,11 @@ func (p *population) weights() (w []float64, total, squares float64) {
 	return w, total, squares
 }
 
-func taken[T any](v []T, from []int) []T {
-	out := make([]T, len(from))
-	for i, j := range from {
-		out[i] = v[j]
+// taken returns copies of rows of d numbers.
+func taken[T any](v []T, from []int, d int) []T {
+	out := make([]T, 0, len(from)*d)
+	for _, i := range from {
+		out = append(out, v[i*d:(i+1)*d]...)
 	}
 	return out
 }
@@ -305,10 +295,10 @@ func (r *Report) near() string {
 // guesses measures a guide on plain paths, and another on paths that the first one leads to where the constraints hold.
 // tries is how many starts it takes that a few are in effect likely to end there.
 func guesses(ctx context.Context, o *Options, workers []*worker) (plan [][]guess, seen []Seen, tries int, err error) {
-	plan, seen, plain, err := measured(ctx, o, workers, nil, pilotRound)
+	plan, seen, p, err := measured(ctx, o, workers, nil, nil, pilotRound)
 	if err == nil {
-		defend(plan, plain)
-		plan, _, _, err = measured(ctx, o, workers, plan, pilotRound+2)
+		defend(o, plan, p)
+		plan, _, _, err = measured(ctx, o, workers, plan, p, pilotRound+2)
 	}
 	if err != nil {
 		return nil, nil, 0, err
@@ -318,20 +308,20 @@ func guesses(ctx context.Context, o *Options, workers []*worker) (plan [][]guess
 			seen[t].Width = plan[0][t].w
 		}
 	}
-	return plan, seen, defend(plan, plain), nil
+	return plan, seen, defend(o, plan, p), nil
 }
 
 // defend writes ε, a share of the mean of q at plain starts, and returns tries. What is to be 0 is so in a share of
 // paths that shrinks with the width: there, the mean is that at each step.
-func defend(plan [][]guess, plain *record) int {
-	T, last, sum, squares := len(plan[0]), len(plan)-1, 0.0, 0.0
-	ψ, ε := slices.Repeat([]float64{1}, len(plain.v[0])), make([]float64, T)
-	for k := last; k >= 0; k-- {
+func defend(o *Options, plan [][]guess, p *record) int {
+	T, start, sum, squares := len(plan[0]), guided(o.Process), 0.0, 0.0
+	ψ, ε := slices.Repeat([]float64{1}, p.plain), make([]float64, T)
+	for k := start; k >= 0; k-- {
 		for t := range T {
-			g, q, mean := &plan[k][t], make([]float64, len(ψ)), 0.0
-			if k == last || g.w > 0 {
+			g, q, mean := &plan[k][t], make([]float64, p.plain), 0.0
+			if k == start || g.w > 0 {
 				for i := range q {
-					if one, _ := g.near(plain.v[k*T+t][i], plain.size[k*T+t][i]); one == one {
+					if one, _ := g.near(p.v[k*T+t][i], p.size[k*T+t][i]); one == one {
 						q[i] = one
 					}
 					mean += q[i] / float64(len(q))
@@ -339,10 +329,8 @@ func defend(plan [][]guess, plain *record) int {
 				ε[t] = max(defensive*mean, 1e-9)
 			}
 			g.ε = ε[t]
-			for i := range ψ {
-				if k == last {
-					ψ[i] *= g.ε + (1-g.ε)*q[i]
-				}
+			for i := 0; i < len(ψ) && k == start; i++ {
+				ψ[i] *= g.ε + (1-g.ε)*q[i]
 			}
 		}
 	}
@@ -352,29 +340,36 @@ func defend(plan [][]guess, plain *record) int {
 	return int(math.Ceil(startsEach * squares * float64(len(ψ)) / (sum * sum)))
 }
 
-// measured runs paths under a plan, without weights, and returns what they tell of the terms at each step, and at the
-// end.
-func measured(ctx context.Context, o *Options, workers []*worker, by [][]guess, round int) (plan [][]guess,
-	seen []Seen, p *record, err error) {
-	N, T := o.Process.Schedule.N, len(workers[0].terms)
-	n := min(pilots, mostRecord/(4*N*T)/rows*rows)
+// measured runs paths under a plan, without weights, and returns what they and those before tell of the terms at each
+// step, and at the end.
+func measured(ctx context.Context, o *Options, workers []*worker, by [][]guess, p *record, round int) (plan [][]guess,
+	seen []Seen, _ *record, err error) {
+	N, T, from := o.Process.Schedule.N, len(workers[0].terms), 0
+	n := min(pilots, mostRecord/(12*N*T)/rows*rows)
 	if n < 2*rows {
 		return nil, nil, nil, fault.Errorf(fault.Config, "", "%d steps and %d numbers of constraints are too many to "+
-			"guide samples; expected at most %d in their product (--set process.steps helps)", N, T, mostRecord/8/rows)
+			"guide samples; expected at most %d in their product (--set process.steps helps)", N, T, mostRecord/24/rows)
 	}
-	seed, first, failed := keyed.Round(o.Seed, round), o.First*numbers, make([]bool, n)
+	if p == nil {
+		table := func(rows int) [][]float64 { return slices.Collect(slices.Chunk(make([]float64, rows*2*n), 2*n)) }
+		p = &record{T, n, table(N * T), table(N * T), table(N * T), table(N * T), table(N * T), table(N * T), table(T),
+			slices.Repeat([]bool{true}, 2*n)}
+	} else {
+		from = n
+	}
+	seed, first, failed := keyed.Round(o.Seed, round), o.First*numbers, p.failed[from:from+n]
+	clear(failed)
 	prior := o.Begin(seed, first, failed)
-	p, end := &record{table(N*T, n), table(N*T, n), table(N*T, n), table(N*T, n)}, table(T, n)
 	errs := make([]error, n/rows)
 	o.Pool.Do(n/rows, func(worker, b int) {
 		w, lo := workers[worker], b*rows
-		w.plan, w.pilots, w.from = by, p, lo
+		w.plan, w.pilots, w.from = by, p, from+lo
 		some := newPopulation(rows, w.d)
 		copy(some.failed, failed[lo:])
 		errs[b] = w.walk(ctx, some, prior, seed, first+uint64(lo), func(int) bool { return true })
 		w.measure(some.x, rows)
 		for t := range T {
-			copy(end[t][lo:], w.v[t])
+			copy(p.end[t][w.from:], w.v[t])
 		}
 		copy(failed[lo:], some.failed)
 		w.pilots, w.from = nil, 0
@@ -389,8 +384,8 @@ func measured(ctx context.Context, o *Options, workers []*worker, by [][]guess, 
 	for t, term := range workers[0].terms {
 		s := Seen{Name: term.name, Low: math.Inf(1), High: math.Inf(-1)}
 		square, good := 0.0, 0.0
-		for i, y := range end[t] {
-			if !failed[i] && y-y == 0 {
+		for i, y := range p.end[t][:n] {
+			if !p.failed[i] && y-y == 0 {
 				s.Low, s.High = min(s.Low, y), max(s.High, y)
 				s.Mean, square, good = s.Mean+y, square+y*y, good+1
 			}
@@ -399,20 +394,20 @@ func measured(ctx context.Context, o *Options, workers []*worker, by [][]guess, 
 			s.Mean /= good
 			s.SD = math.Sqrt(max(0, square/good-s.Mean*s.Mean))
 		}
-		raw, width := make([]float64, N), 0.0
+		ahead, end, width := p.end[t], slices.Clone(p.end[t]), 0.0
 		for k := range plan {
-			g, _ := p.fitted(k*T+t, end[t], failed)
-			raw[k] = g.κ
-		}
-		for k := range plan { // responses are noisy: neighbours are nearly alike
-			lo, hi, κ := max(0, k-near), min(N, k+near+1), 0.0
-			for _, r := range raw[lo:hi] {
-				κ += r / float64(hi-lo)
+			at := k*T + t
+			r, _ := p.weighted(at, ahead, p.good(at, ahead))
+			dense.Axpy(end, -r.κ, p.moved[at]) // where it would be without shifts from here on
+			if k > 0 {
+				dense.Axpy(end, -r.λ, p.pushed[at-T])
 			}
-			dense.Axpy(end[t], -κ, p.moved[k*T+t]) // where it would be without shifts from here on
-			g, σ := p.fitted(k*T+t, end[t], failed)
-			if g.κ = κ; k == 0 {
-				width = σ
+			g, σ := p.fitted(at, end)
+			if g.κ, g.λ = r.κ, r.λ; k == 0 {
+				ahead, width = slices.Clone(ahead), σ
+			}
+			for i, v := range p.v[at] {
+				ahead[i] = g.α + g.β*v // what this step guesses
 			}
 			plan[k][t] = g
 		}
@@ -439,33 +434,21 @@ func measured(ctx context.Context, o *Options, workers []*worker, by [][]guess, 
 	return plan, seen, p, nil
 }
 
-func table(n, width int) [][]float64 {
-	out := make([][]float64, n)
-	for i := range out {
-		out[i] = make([]float64, width)
-	}
-	return out
-}
-
-// fitted is least squares of pilots, which count less the further they are guessed from the boundary. σ is that of a
-// gradient of mean size.
-func (p *record) fitted(at int, end []float64, failed []bool) (g guess, σ float64) {
-	v, weight := p.v[at], make([]float64, len(end))
-	for i, y := range end {
-		if one := v[i] + p.size[at][i] + y; !failed[i] && one-one == 0 {
-			weight[i] = 1
-		}
-	}
+// fitted is least squares of pilots, which count less the further they are guessed from the boundary, and the more
+// their ends had to be moved to where they would be without shifts. σ is that of a gradient of mean size.
+func (p *record) fitted(at int, end []float64) (g guess, σ float64) {
+	all := p.good(at, end)
+	weight := slices.Clone(all)
+	clear(weight[p.plain:])
 	if g, σ = p.weighted(at, end, weight); g.β == 0 {
 		return g, σ
 	}
-	all := slices.Clone(weight)
 	for wide := local * σ; ; wide *= 1.5 {
 		sum, squares := 0.0, 0.0
 		for i, one := range all {
 			if one > 0 {
-				z := (g.α + g.β*v[i]) / wide
-				weight[i] = 1 / (1 + z*z*z*z)
+				z, moved := (g.α+g.β*p.v[at][i])/wide, (p.end[at%p.terms][i]-end[i])/wide
+				weight[i] = 1 / (1 + z*z*z*z + moved*moved*moved*moved)
 			}
 			sum, squares = sum+weight[i], squares+weight[i]*weight[i]
 		}
@@ -473,6 +456,17 @@ func (p *record) fitted(at int, end []float64, failed []bool) (g guess, σ float
 			return p.weighted(at, end, weight)
 		}
 	}
+}
+
+// good returns weights: 1 of pilots that have a value.
+func (p *record) good(at int, end []float64) []float64 {
+	weight := make([]float64, len(end))
+	for i, y := range end {
+		if one := p.v[at][i] + p.size[at][i] + y; !p.failed[i] && one-one == 0 {
+			weight[i] = 1
+		}
+	}
+	return weight
 }
 
 // weighted is least squares of the value at the end on v, of what is left of it on u·z, and of the square of that on
@@ -501,8 +495,12 @@ func (p *record) weighted(at int, end, weight []float64) (g guess, σ float64) {
 	}
 	left := func(i int) float64 { return end[i] - g.α - g.β*v[i] }
 	s := mean(func(i int) float64 { return size[i] })
-	if s > 0 {
-		g.κ = mean(func(i int) float64 { return left(i) * p.dot[at][i] }) / s
+	response := func(z []float64) float64 {
+		all := mean(func(i int) float64 { return z[i] * z[i] })
+		return mean(func(i int) float64 { return left(i) * z[i] }) / max(all, 1e-300)
+	}
+	if g.κ = response(p.dot[at]); at >= p.terms {
+		g.λ = response(p.early[at-p.terms])
 	}
 	all := max(mean(func(i int) float64 { return left(i) * left(i) }), y*y*1e-18, 1e-300)
 	if ss := mean(func(i int) float64 { return (size[i] - s) * (size[i] - s) }); ss > 1e-4*s*s {

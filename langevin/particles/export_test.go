@@ -40,7 +40,7 @@ func Corrected(ctx context.Context, o Options, n int) ([]float64, error) {
 		if err := w.walk(ctx, p, o.Begin(o.Seed, 0, p.failed), o.Seed, uint64(lo), func(k int) bool {
 			for i := 0; i < len(p.x); i += d {
 				copy(z, w.ahead[i:i+d])
-				if !s.Project(z, 0) && !s.Descend(z, 1e-9) {
+				if k > guided(o.Process) || !s.Project(z, 0) && !s.Descend(z, 1e-9) {
 					continue
 				}
 				for j := range z {

@@ -121,7 +121,6 @@ const (
 	longest     = 3    // shift of a step's noise, in its own units
 	narrow      = 0.01 // least width of an equality, in the standard deviation of its value at plain samples
 	wider       = 1.2  // σ of a guide, by what is left of a value
-	near        = 2    // steps on each side that responses are averaged over
 	local       = 1.25 // σ about the boundary within which pilots count most
 	fewLocal    = 100  // pilots that count in effect, at least
 	mostTerms   = 8    // inequalities that are terms of their own; of more, the largest at a point counts
@@ -131,8 +130,8 @@ const (
 	mostRecord = 1 << 26
 	pilotRound = 1 << 10 // of keyed.Round
 	numbers    = 1 << 19 // of starts for each sample, so that calls that go on have others
-	startsEach = 3       // in effect, of each particle
-	mostTries  = 32      // starts for each particle: the first step alone is done for all
+	startsEach = 2       // in effect, of each particle
+	mostTries  = 32      // starts for each particle: the first two steps alone are done for all
 	mostStarts = 1 << 20 // numbers of the starts of a population
 	// The fewest effective samples of a good drawing. A drawing of more than 160 needs a tenth of them.
 	leastEffective = 16
@@ -167,12 +166,21 @@ func (c *Cut) terms() (out []term) {
 
 // A guess says of a term what its value at x_0 will be, by its value v and gradient u at x̂_0 of a step: α + βv ± σ.
 // σ² = a + b|u|²: noise moves it along its gradient. Noise ξ of the step moves it by κ u·ξ. All are measured on pilots,
-// so they are right for any Σ and step. w is how near to 0 the value is to be: of an observation its standard
-// deviation, of an equality its width. ε is the least q.
-type guess struct{ α, β, a, b, κ, w, ε float64 }
+// so they are right for any Σ and step. λ is κ of the noise that the next step draws before its score (Process.Split).
+// w is how near to 0 the value is to be: of an observation its standard deviation, of an equality its width. ε is the
+// least q.
+type guess struct{ α, β, a, b, κ, λ, w, ε float64 }
 
-// A record is what pilots tell, by step and term: v, u·z, u·δ and |u|² of each.
-type record struct{ v, dot, moved, size [][]float64 }
+// A record is what pilots tell, the plain ones first, by step and term: v, u·z, u·δ and |u|² of each, u·z and u·δ of
+// noise that is drawn before the score, and by term the value at the end.
+type record struct {
+	terms, plain                            int
+	v, dot, moved, size, early, pushed, end [][]float64
+	failed                                  []bool
+}
+
+// guided is the first step with a guide. In the one before, if there is one, momentum is noise that tells nothing.
+func guided(p *langevin.Process) int { return max(0, p.Schedule.N-2) }
 
 // A worker moves populations: scratch of one goroutine, and the Score that its steps ask.
 type worker struct {
@@ -195,8 +203,10 @@ type worker struct {
 	plan     [][]guess // by step and term; nil: paths are plain
 	logψ, lr []float64 // of the block: of the state, and of the shift of its noise
 	δ        []float64
-	pilots   *record // nil of others
-	from     int     // the number of the block's first one
+	push     []float64 // rows×d: the shift of the next step's noise before the score
+	pushed   []float64 // the same of this step
+	pilots   *record   // nil of others
+	from     int       // the number of the block's first one
 }
 
 func newWorker(o *Options, net langevin.Score) *worker {
@@ -211,7 +221,7 @@ func newWorker(o *Options, net langevin.Score) *worker {
 		w.solver = geometry.NewSolver(constraint.EqualitiesOf(o.Whole), 0)
 	}
 	w.ahead, w.land, w.ζ, w.δ = vec(rows*w.d), vec(rows*w.d), vec(2*rows*w.d), vec(w.d)
-	w.logψ, w.lr = vec(rows), vec(rows)
+	w.logψ, w.lr, w.push = vec(rows), vec(rows), vec(rows*w.d)
 	for range w.terms {
 		w.v, w.u = append(w.v, vec(rows)), append(w.u, vec(rows*w.d))
 	}
@@ -221,6 +231,9 @@ func newWorker(o *Options, net langevin.Score) *worker {
 // Eval implements langevin.Score: it asks the network, and shifts the noise of the step in progress.
 func (w *worker) Eval(dst, x, p []float64, n int, t float64) {
 	w.net.Eval(dst, x, p, n, t)
+	if w.k > guided(w.Process) {
+		return
+	}
 	w.foresee(x, p, dst, n)
 	w.measure(w.ahead, n)
 	for t := range w.terms {
@@ -229,6 +242,7 @@ func (w *worker) Eval(dst, x, p []float64, n int, t float64) {
 	for i := range n {
 		ξ := w.ζ[i*w.d : (i+1)*w.d]
 		clear(w.δ)
+		clear(w.push[i*w.d : (i+1)*w.d])
 		if w.plan != nil {
 			w.guide(i, ξ)
 		}
@@ -237,6 +251,10 @@ func (w *worker) Eval(dst, x, p []float64, n int, t float64) {
 				p := w.pilots
 				p.v[at][i], p.dot[at][i] = w.v[t][i-w.from], dense.Dot(u, ξ)
 				p.moved[at][i], p.size[at][i] = dense.Dot(u, w.δ), dense.Dot(u, u)
+				if j := i - w.from; w.Process.Split {
+					p.pushed[at][i] = dense.Dot(u, w.pushed[j*w.d:(j+1)*w.d])
+					p.early[at][i] = dense.Dot(u, w.ζ[(n+j)*w.d:(n+j+1)*w.d]) - p.pushed[at][i]
+				}
 			}
 		}
 		dense.Axpy(ξ, 1, w.δ)
@@ -290,9 +308,9 @@ func (w *worker) measure(x []float64, n int) {
 // guide writes ln ψ of a state, the shift δ of its noise z along the gradient, and ln of the weight of that:
 //
 //	ψ = Π over terms of ε + (1−ε) q,   q = Φ(−μ/σ) or exp(−μ²/2(σ² + w²)),   μ = α + βv,   σ² = a + b|u|²
-//	δ = Σ κ u ∂_μ ln ψ
+//	δ = Σ κ u ∂_μ ln ψ, and λ in the place of κ
 func (w *worker) guide(i int, z []float64) {
-	δ, logψ := w.δ, 0.0
+	δ, push, logψ := w.δ, w.push[i*w.d:(i+1)*w.d], 0.0
 	for t, g := range w.plan[w.k] {
 		u := w.u[t][i*w.d : (i+1)*w.d]
 		q, slope := g.near(w.v[t][i], dense.Dot(u, u))
@@ -302,9 +320,14 @@ func (w *worker) guide(i int, z []float64) {
 		ψ := g.ε + (1-g.ε)*q
 		logψ += math.Log(ψ)
 		dense.Axpy(δ, g.κ*(1-g.ε)*slope/ψ, u)
+		dense.Axpy(push, g.λ*(1-g.ε)*slope/ψ, u)
 	}
-	if r := dense.Norm(δ); r > longest {
-		dense.Scaled(δ, longest/r, δ)
+	for _, δ := range [][]float64{δ, push} {
+		if r := dense.Norm(δ); r-r != 0 { // numbers that overflow guide nothing
+			clear(δ)
+		} else if r > longest {
+			dense.Scaled(δ, longest/r, δ)
+		}
 	}
 	w.logψ[i], w.lr[i] = logψ, -dense.Dot(δ, z)-dense.Dot(δ, δ)/2
 }
@@ -323,6 +346,7 @@ func (g *guess) near(v, size float64) (q, slope float64) {
 // A population is particles on their way: their states and weights.
 type population struct {
 	x, next, out []float64
+	push         []float64 // shifts of the noise before the next score
 	logw, logψ   []float64
 	lr           []float64
 	failed       []bool
@@ -332,8 +356,8 @@ type population struct {
 
 func newPopulation(n, d int) *population {
 	vec := func(n int) []float64 { return make([]float64, n) }
-	p := &population{x: vec(n * d), next: vec(n * d), out: vec(n * d), logw: vec(n), logψ: vec(n), lr: vec(n),
-		failed: make([]bool, n), eve: make([]int, n)}
+	p := &population{x: vec(n * d), next: vec(n * d), out: vec(n * d), push: vec(n * d), logw: vec(n), logψ: vec(n),
+		lr: vec(n), failed: make([]bool, n), eve: make([]int, n)}
 	for i := range p.eve {
 		p.eve[i] = i
 	}
@@ -387,6 +411,8 @@ func (w *worker) walk(ctx context.Context, p *population, prior langevin.Prior, 
 				draw(w.ζ, noise, lo, hi, k)
 				if w.Process.Split {
 					draw(w.ζ[(hi-lo)*d:], early, lo, hi, k)
+					w.pushed = p.push[lo*d : hi*d]
+					dense.Axpy(w.ζ[(hi-lo)*d:2*(hi-lo)*d], 1, w.pushed)
 				}
 				info, err = w.step.Backward(p.out[lo*d:hi*d], p.x[lo*d:hi*d], p.next[lo*d:hi*d], w.ζ, p.failed[lo:hi],
 					hi-lo, k, w)
@@ -396,11 +422,15 @@ func (w *worker) walk(ctx context.Context, p *population, prior langevin.Prior, 
 				return err
 			}
 			info.Folds.Carry(p.x[lo*d : hi*d])
-			if w.plan != nil {
+			if w.plan != nil && k <= guided(w.Process) {
 				for i := lo; i < hi; i++ {
 					p.logw[i] += w.logψ[i-lo] - p.logψ[i]
 					p.logψ[i], p.lr[i] = w.logψ[i-lo], w.lr[i-lo]
+					if δ := p.push[i*d : (i+1)*d]; w.Process.Split {
+						p.logw[i] += dense.Dot(δ, δ)/2 - dense.Dot(δ, w.ζ[(hi-2*lo+i)*d:(hi-2*lo+i+1)*d])
+					}
 				}
+				copy(p.push[lo*d:], w.push[:(hi-lo)*d])
 			}
 			if w.Tick != nil {
 				w.Tick(hi-lo, 0)

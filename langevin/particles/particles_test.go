@@ -185,6 +185,15 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
+// On a wall the likelihood is that of the observations; beyond it, and of what is no number, it is 0.
+func TestLikelihood(t *testing.T) {
+	of := (&Cut{Set: set(t, "x[1] = 1", "x[0] >= 2"), SD: []float64{0.5}}).Likelihood()
+	none := math.Inf(-1)
+	for x, want := range map[[2]float64]float64{{2, 1}: 0, {2, 2}: -2, {1.999, 1}: none, {3, math.Inf(1)}: none} {
+		testkit.Equal(t, of(x[:]), want, "%v", x)
+	}
+}
+
 func TestSystematic(t *testing.T) {
 	if got := fmt.Sprint(systematic([]float64{1, 0, 2, 1}, 4, 0.5)); got != "[0 2 2 3]" {
 		t.Error(got)

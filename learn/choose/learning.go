@@ -87,7 +87,7 @@ func Learning(l *Measures, n Noise) (out []Choice) {
 // sizes returns those of the network.
 func sizes(l *Measures) (width, layers, octaves int) {
 	width, layers = 256, 4
-	if l.Coordinates > 50 {
+	if l.Coordinates > 50 && !l.Torsions {
 		width, layers = 512, 3
 	}
 	switch {

@@ -92,6 +92,7 @@ func TestWavesOfTorsions(t *testing.T) {
 	out := Learning(&l, Noise{Steps: 50, Horizon: 1, Max: 1, Min: 0.1})
 	testkit.Equal(t, chosen(out, "network.octaves"), any(2), "octaves")
 	testkit.Equal(t, chosen(out, "network.wavelength"), any(2.), "longest wave")
+	testkit.Equal(t, chosen(out, "network.width"), any(256), "width")
 	testkit.Equal(t, chosen(out, "network.octaves_of"), nil, "they are of the point")
 }
 

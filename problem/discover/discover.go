@@ -53,7 +53,7 @@ const (
 	// Roundoff is the residual below which a relation holds to round-off in numbers of
 	// double precision: what iterations to a tolerance leave counts too.
 	Roundoff = 1e-8
-	// Steady is the range of a column, beside the spread of the others, up to which it is constant.
+	// Steady is the range of a column, beside the spread of the others (100 at most), up to which it is constant.
 	Steady = 1e-10
 	// slack is how many times the last place of a file's numbers the residual of a relation
 	// that holds to round-off may be.

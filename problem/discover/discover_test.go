@@ -602,6 +602,7 @@ func TestFalseAlarms(t *testing.T) {
 		rows(3, 400, 3, func(z []float64) []float64 {
 			return []float64{math.Round(3 * z[0]), z[1], z[2]}
 		}),
+		rows(4, 400, 2, func(z []float64) []float64 { return []float64{1e12 * z[0], z[1] / 1e6} }),
 	} {
 		if r := look(t, table); len(r.Relations) > 0 {
 			t.Errorf("%d columns: %s", table.D, written(r.Relations))
@@ -690,6 +691,11 @@ func TestBadRows(t *testing.T) {
 			t.Errorf("plane with row %d bad: %+v", row, r.Relations)
 		}
 	}
+	many := rows(1, 6000, 2, func(z []float64) []float64 { return z })
+	for i := range 30 { // more than are listed
+		many.X[2*40*i] = 40 * math.Pow(1.3, float64(i))
+	}
+	look(t, many)
 	// Coefficients that no guess finds: the bad row, which is fitted to, must be left out.
 	crooked := rows(1, 300, 2, func(z []float64) []float64 {
 		return []float64{z[0], z[1], math.Sqrt2*z[0] - math.E*z[1] + math.Pi}

@@ -91,7 +91,8 @@ func Columns(x []float64, n, d int) []Column {
 	}
 	for j := range out {
 		c := &out[j]
-		if spread := typicalSpread(out, j); c.Max-c.Min <= Steady*spread {
+		// Beside sums of money in dollars a rate is no rounding error.
+		if spread := min(typicalSpread(out, j), 100); c.Max-c.Min <= Steady*spread {
 			c.Last = max(c.Last, (c.Max-c.Min)/(2*slack))
 			c.Zero = max(math.Abs(c.Min), math.Abs(c.Max)) <= Steady*spread
 		}

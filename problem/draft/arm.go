@@ -260,7 +260,10 @@ func (l *loaded) motions(o Options, d *Draft) (lines []string, ok bool) {
 	s, circles := l.circled()
 	dim, joints := len(l.coordinate), robot.Panda().Moving()
 	like := s
-	if !circles && dim%joints == 0 && dim > joints && angles(l.columns) {
+	angles := !slices.ContainsFunc(l.columns, func(c discover.Column) bool {
+		return c.Min < -2*math.Pi || c.Max > 2*math.Pi
+	})
+	if !circles && dim%joints == 0 && dim > joints && angles {
 		like = steps{joints, dim / joints, true}
 	}
 	if like.joints > 0 && len(o.Formulas) == 0 {
@@ -287,11 +290,4 @@ func (l *loaded) motions(o Options, d *Draft) (lines []string, ok bool) {
 			"tasks and obstacles are then known", s.waypoints, s.joints)
 	}
 	return nil, false
-}
-
-// angles reports whether all numbers can be joints' values in radians.
-func angles(columns []discover.Column) bool {
-	return !slices.ContainsFunc(columns, func(c discover.Column) bool {
-		return c.Min < -2*math.Pi || c.Max > 2*math.Pi
-	})
 }

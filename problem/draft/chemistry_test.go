@@ -18,8 +18,9 @@ import (
 // A molecule's draft keeps its hands, rings, double bonds and amides by the conformations, and leaves free what they
 // disagree about.
 func TestChemistry(t *testing.T) {
-	inputs := testkit.Must(filepath.Abs("testdata"))
+	inputs := os.DirFS(testkit.Must(filepath.Abs("testdata")))
 	t.Chdir(t.TempDir())
+	testkit.OK(t, os.CopyFS(".", inputs)) // a draft names its files
 	for _, c := range []struct {
 		file, atoms string
 		formula     string
@@ -42,7 +43,7 @@ func TestChemistry(t *testing.T) {
 			want: []string{"atoms: [0, 1, 3, 4], range: [150, 210]"}},
 		{file: "ring.sdf", formula: "C7N", loose: 1, centres: []string{"C5"}, ambiguous: "the nitrogen N1 inverts"},
 	} {
-		d := draft(t, Options{Path: filepath.Join(inputs, c.file), Atoms: c.atoms})
+		d := draft(t, Options{Path: c.file, Atoms: c.atoms})
 		m := d.Molecule
 		if m.Formula != c.formula || m.LeftOut != c.left || !slices.Equal(m.Centres, c.centres) ||
 			!slices.Equal(m.Windows, c.windows) || len(m.Rotors) != c.rotors || len(m.Loose) != c.loose ||
@@ -55,7 +56,7 @@ func TestChemistry(t *testing.T) {
 		}
 	}
 	// An array has no elements: a template names them. One conformation, and another unit, are refused.
-	f := testkit.Must(files.Read(filepath.Join(inputs, "amide.sdf")))
+	f := testkit.Must(files.Read("amide.sdf"))
 	dim := f.Molecule.Dim()
 	save := func(name string, x []float64, shape ...int) {
 		w := testkit.Must(os.Create(name))
@@ -63,7 +64,7 @@ func TestChemistry(t *testing.T) {
 		testkit.OK(t, w.Close())
 	}
 	save("frames.npy", f.X, f.N, f.Molecule.N(), 3)
-	d := draft(t, Options{Path: "frames.npy", Template: filepath.Join(inputs, "amide.sdf")})
+	d := draft(t, Options{Path: "frames.npy", Template: "amide.sdf"})
 	if d.Molecule == nil || d.Molecule.LeftOut != 15 || d.Molecule.Formula != "C11H15NO2" {
 		t.Errorf("with a template: %s", d.YAML)
 	}
@@ -77,7 +78,7 @@ func TestChemistry(t *testing.T) {
 			}
 		}
 		save("hot.npy", x, 20*f.N, f.Molecule.N(), 3)
-		d = draft(t, Options{Path: "hot.npy", Template: filepath.Join(inputs, "amide.sdf")})
+		d = draft(t, Options{Path: "hot.npy", Template: "amide.sdf"})
 		said := strings.Contains(strings.Join(d.Notes, " "), "they were relaxed to minima")
 		if len(d.Molecule.Rings) != 1 || said != (heat < 0.01) {
 			t.Errorf("heat %v: %v %+v", heat, d.Notes, *d.Molecule)

@@ -33,11 +33,11 @@ func init() { // a compound's row leads back to All
 		Row("grid", grids).Unbounded(always),
 		Row("redundant_axis", redundantAxis).Unbounded(always),
 		Row("euclidean", euclidean).Unbounded(always),
-		Row("formula", formulas).Implied().Knows(givenFormulas),
-		Row("sequence", sequences).Implied().Knows(givenSequences),
+		knows("formula", formulas).Implied(),
+		knows("sequence", sequences).Implied(),
 		Row("level-set", levelSet),
 		compound("product", product).Unbounded(endlessFactor).Implied(),
-		compound("all", all).Implied().Knows(givenAll),
+		knows("all", all).Implied(),
 	}
 }
 
@@ -77,10 +77,11 @@ func (k Kind) Unbounded(endless func(keys any) bool) Kind {
 	return k
 }
 
-// Knows says how sets are built that know the names of a condition, whose coordinates
-// follow those of the set. Others are the same whatever the condition.
-func (k Kind) Knows(given func(keys any, at string, names []string) (constraint.Set, error)) Kind {
-	k.given = given
+// knows is compound for a kind that knows the names of a condition, whose coordinates follow those of the set. Others
+// are the same whatever the condition.
+func knows[K any](name string, given func(keys K, at string, names []string) (constraint.Set, error)) Kind {
+	k := compound(name, func(keys K, at string) (constraint.Set, error) { return given(keys, at, nil) })
+	k.given = func(keys any, at string, names []string) (constraint.Set, error) { return given(keys.(K), at, names) }
 	return k
 }
 

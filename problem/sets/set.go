@@ -228,7 +228,8 @@ func (s *Set) UnmarshalYAML(decode func(any) error) error {
 		}) {
 			t = reflect.TypeFor[any]() // Over knows the kind
 		}
-		fields = append(fields, structField(i, t, key))
+		fields = append(fields, reflect.StructField{Name: fmt.Sprintf("F%d", i), Type: t,
+			Tag: reflect.StructTag(fmt.Sprintf(`yaml:"%s,omitempty"`, key))})
 	}
 	v := reflect.New(reflect.StructOf(fields))
 	if err := decode(v.Interface()); err != nil {
@@ -253,12 +254,6 @@ func (s Set) MarshalYAML() (any, error) {
 		}
 	}
 	return out, nil
-}
-
-func structField(i int, t reflect.Type, key string) reflect.StructField {
-	return reflect.StructField{
-		Name: fmt.Sprintf("F%d", i), Type: t, Tag: reflect.StructTag(fmt.Sprintf(`yaml:"%s,omitempty"`, key)),
-	}
 }
 
 // Files returns the paths among the keys, by place below the set: "mesh", "product[1].mesh".

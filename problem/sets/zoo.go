@@ -182,11 +182,9 @@ func euclidean(k Euclidean) (constraint.Set, error) { return zoo.Euclidean{D: k.
 
 func redundantAxis(struct{}) (constraint.Set, error) { return zoo.RedundantAxis{}, nil }
 
-func formulas(k Formulas) (constraint.Set, error) { return givenFormulas(k, "", nil) }
-
-// givenFormulas holds the condition, which components may use but not be about.
-func givenFormulas(keys any, _ string, names []string) (constraint.Set, error) {
-	k, err := keys.(Formulas).read()
+// formulas holds the condition, which components may use but not be about.
+func formulas(keys Formulas, _ string, names []string) (constraint.Set, error) {
+	k, err := keys.read()
 	if err != nil {
 		return nil, err
 	}
@@ -212,10 +210,7 @@ type Sequence struct {
 	Last    []formula.Component `yaml:"last,omitempty" doc:"constraints of the last step"`
 }
 
-func sequences(k Sequence) (constraint.Set, error) { return givenSequences(k, "", nil) }
-
-func givenSequences(keys any, _ string, names []string) (constraint.Set, error) {
-	k := keys.(Sequence)
+func sequences(k Sequence, _ string, names []string) (constraint.Set, error) {
 	set, err := formula.NewSequence(formula.Sequence{Steps: k.Steps, State: k.State, Let: read(k.Let), Within: k.Within,
 		Between: k.Between, First: k.First, Last: k.Last, Given: names})
 	return hold(set, err, names)
@@ -321,10 +316,8 @@ type Intersection struct {
 	All []Set `yaml:"all,omitempty" doc:"the sets, each as under set; all of one dimension"`
 }
 
-func all(k Intersection, at string) (constraint.Set, error) { return givenAll(k, at, nil) }
-
-func givenAll(keys any, at string, names []string) (constraint.Set, error) {
-	of := keys.(Intersection).All
+func all(keys Intersection, at string, names []string) (constraint.Set, error) {
+	of := keys.All
 	if names == nil {
 		names = heldBy(of, at)
 	}

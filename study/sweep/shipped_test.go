@@ -28,6 +28,10 @@ func TestShipped(t *testing.T) {
 			t.Error(err)
 			continue
 		}
+		for _, c := range testkit.Must(f.Cells(Options{Seeds: []uint64{1}})) {
+			testkit.Keep(t, "%s of %s %v: %d samples, %d settings %q", c, c.Training, c.Budget, c.Samples, len(c.all()),
+				c.Skipped)
+		}
 		if strings.HasPrefix(name, "paper-") {
 			continue
 		}

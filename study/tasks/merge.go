@@ -334,7 +334,8 @@ func (p *Part) each(f func(x []float64, first uint64) bool) error {
 	file := p.Result.Files[0]
 	path := filepath.Join(p.Dir, file.Name)
 	damaged := func(format string, v ...any) error {
-		return work.Damaged(path, "%s%s", fmt.Sprintf(format, v...), again(p.Dir))
+		return work.Damaged(path, "%s; without the folder %s the part is made again", fmt.Sprintf(format, v...),
+			p.Dir)
 	}
 	in, err := input.Open(path, file.Bytes)
 	if err != nil {

@@ -101,9 +101,6 @@ type File struct {
 
 func refuse(format string, v ...any) error { return fault.Errorf(fault.Config, "", format, v...) }
 
-// again is the remedy of a damaged part.
-func again(dir string) string { return "; without the folder " + dir + " the part is made again" }
-
 // unit returns the samples lo … hi−1, counted from the list's first, as a unit.
 func (l *List) unit(lo, hi uint64) *work.Unit {
 	text, err := json.Marshal(task{Range{l.From + lo, hi - lo, l.From, l.Count}, l.of})

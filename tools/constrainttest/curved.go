@@ -153,3 +153,176 @@ func closedForm(t *testing.T, s evaluated, x []float64) {
 	p.Tangent(v, v, x, work, n)
 	check("Πv in place", v, want)
 }
+
+// geodesics holds Exp and Log, which a set has both or neither of, against what a geodesic is:
+// it stays on h = 0, its speed does not change, it does not turn within Σ, and Log leads back.
+func geodesics(t *testing.T, s evaluated, x []float64) {
+	if (s.Exp == nil) != (s.Log == nil) {
+		t.Fatal("one of Exp and Log")
+	}
+	if s.Exp == nil {
+		t.Skip("no closed-form geodesics")
+	}
+	d := s.Dim()
+	n, smooth := len(x)/d, constraint.EqualitiesOf(s)
+	g, m := geometry.New(smooth, n, 0), len(s.Equalities())
+	testkit.OK(t, g.At(x, n))
+	dirs := make([]float64, n*d)
+	for i := range n {
+		copy(dirs[i*d:], unit(d, uint64(i)))
+	}
+	g.Tangent(dirs, dirs)
+	y, w, v, back := nans(d), nans(d), make([]float64, d), nans(d)
+	at := func(p, v []float64, time float64) []float64 {
+		u, out := make([]float64, d), nans(d)
+		floats.AddScaledTo(u, u, time, v)
+		s.Exp(out, nil, p, u)
+		return out
+	}
+	size := make([]float64, n)
+	for i := range n {
+		size[i] = 0.1 * (1 + dense.Norm(x[i*d:(i+1)*d]))
+	}
+	for i := range n {
+		p := x[i*d : (i+1)*d]
+		for _, length := range []float64{0, 1e-9, 1e-3, size[i]} {
+			floats.AddScaledTo(v, make([]float64, d), length, dirs[i*d:(i+1)*d])
+			s.Exp(y, w, p, v)
+			for k, h := range constraint.Values(s, y)[:m] {
+				if !(math.Abs(h) < 1e-12) {
+					t.Errorf("point %d: component %d is %.3g at the end of a geodesic", i, k, h)
+				}
+			}
+			if !s.Log(back, p, y) || floats.Distance(back, v, 2) > 1e-13+1e-12*length {
+				t.Errorf("point %d: a velocity of size %g comes back off by %g", i, length, floats.Distance(back, v, 2))
+			}
+			if math.Abs(dense.Norm(w)-dense.Norm(v)) > 1e-13+1e-12*length {
+				t.Errorf("point %d: a geodesic of speed %g ends with %g", i, dense.Norm(v), dense.Norm(w))
+			}
+			if length < 1e-3 {
+				continue
+			}
+			// Differences in the time, of a curve that takes it to go as far as it may turn.
+			const h = 1e-4
+			before, after, acceleration := at(p, v, 1-h), at(p, v, 1+h), make([]float64, d)
+			for j := range d {
+				if slope := (after[j] - before[j]) / (2 * h); math.Abs(slope-w[j]) > 1e-6*length+1e-11 {
+					t.Errorf("point %d: velocity %d at the end is %g, by differences %g", i, j, w[j], slope)
+				}
+				acceleration[j] = (after[j] - 2*y[j] + before[j]) / (h * h)
+			}
+			one := geometry.New(smooth, 1, 0)
+			testkit.OK(t, one.At(y, 1))
+			bend := dense.Norm(acceleration)
+			one.Tangent(acceleration, acceleration)
+			if turn := dense.Norm(acceleration); turn > 1e-5*bend+1e-6 {
+				t.Errorf("point %d: a geodesic turns by %g within Σ, and by %g in all", i, turn, bend)
+			}
+		}
+		for _, k := range []int{i, (i + 1) % n} {
+			q := x[k*d : (k+1)*d]
+			if !s.Log(v, p, q) {
+				continue
+			}
+			s.Exp(y, nil, p, v)
+			if far := floats.Distance(y, q, math.Inf(1)); far > 1e-12*(1+dense.Norm(q)) {
+				t.Errorf("Exp of Log misses point %d from %d by %g", k, i, far)
+			}
+		}
+	}
+	p, q := x[:d], at(x[:d], dirs[:d], size[0])
+	if a := testing.AllocsPerRun(5, func() { s.Log(v, p, q); s.Exp(y, w, p, v) }); a != 0 {
+		t.Errorf("Log and Exp allocate %v times", a)
+	}
+}
+
+// mixed returns a set with the same Σ: equalities h → A h with a fixed invertible A of uneven scales, inequalities
+// rescaled by positive factors. If repeat is set, every component appears once more, equalities scaled by 3 and
+// inequalities by 5.
+func mixed(s constraint.Set, repeat bool) constraint.Set {
+	m, l := len(s.Equalities()), len(s.Inequalities())
+	rows, more := m, 0
+	if repeat {
+		rows, more = 2*m, l
+	}
+	set := &linear{set: s, rows: rows + l + more, cols: m + l, m: rows}
+	set.a = make([]float64, set.rows*set.cols)
+	for i := range m {
+		if repeat {
+			set.a[i*set.cols+i] = 1
+			set.a[(m+i)*set.cols+i] = 3
+			continue
+		}
+		for j := range i + 1 { // lower triangular, diagonal 2, 20, 200, 2, …
+			set.a[i*set.cols+j] = 0.5 / float64(1+i-j)
+		}
+		set.a[i*set.cols+i] = []float64{2, 20, 200}[i%3]
+	}
+	for j := range l {
+		set.a[(rows+j)*set.cols+m+j] = float64(1 + j%3)
+		if repeat {
+			set.a[(rows+l+j)*set.cols+m+j] = 5
+		}
+	}
+	return set
+}
+
+// rescaled returns a set with the same Σ: each component times its own positive factor.
+func rescaled(s constraint.Set) constraint.Set {
+	m, c := len(s.Equalities()), len(constraint.Components(s))
+	set := &linear{set: s, rows: c, cols: c, m: m, a: make([]float64, c*c)}
+	for i := range c {
+		set.a[i*c+i] = []float64{1e-3, 1, 1e4}[i%3]
+	}
+	return set
+}
+
+// linear is the set whose components are rows×cols combinations of another's.
+type linear struct {
+	set           constraint.Set
+	a             []float64
+	rows, cols, m int
+}
+
+func (s *linear) Dim() int               { return s.set.Dim() }
+func (s *linear) Equalities() []string   { return numbered("h", s.m) }
+func (s *linear) Inequalities() []string { return numbered("g", s.rows-s.m) }
+
+func numbered(prefix string, n int) []string {
+	names := make([]string, n)
+	for i := range names {
+		names[i] = fmt.Sprintf("%s[%d]", prefix, i)
+	}
+	return names
+}
+
+func (s *linear) Capabilities() constraint.Capabilities { return constraint.Capabilities{} }
+
+func (s *linear) NewEvaluator(rows int) constraint.Evaluator {
+	inner := s.set.NewEvaluator(rows)
+	return constraint.Evaluator{Values: func(values, x []float64, n int) {
+		v := make([]float64, n*s.cols)
+		inner.Values(v, x, n)
+		s.combine(values, v, n, 1)
+	}, Jacobians: func(values, jac, x []float64, n int) {
+		v, j := make([]float64, n*s.cols), make([]float64, n*s.cols*s.Dim())
+		inner.Jacobians(v, j, x, n)
+		s.combine(values, v, n, 1)
+		s.combine(jac, j, n, s.Dim())
+	}}
+}
+
+func (s *linear) combine(dst, src []float64, n, width int) {
+	for p := range n {
+		for r := range s.rows {
+			out := dst[(p*s.rows+r)*width : (p*s.rows+r+1)*width]
+			clear(out)
+			for c := range s.cols {
+				f := s.a[r*s.cols+c]
+				for k := range out {
+					out[k] += f * src[(p*s.cols+c)*width+k]
+				}
+			}
+		}
+	}
+}

@@ -136,3 +136,14 @@ func put(t *testing.T, repo, at, text string) {
 	testkit.OK(t, os.MkdirAll(filepath.Dir(file), 0o777))
 	testkit.OK(t, os.WriteFile(file, []byte(text), 0o666))
 }
+
+// Every link, anchor and picture of the repository's pages leads somewhere.
+func TestLinks(t *testing.T) {
+	s, faults := Read("../..", "")
+	for _, f := range faults {
+		t.Error(f)
+	}
+	if len(s.pages) < 30 || len(s.files) < 5 {
+		t.Errorf("only %d pages and %d files", len(s.pages), len(s.files))
+	}
+}

@@ -2,15 +2,20 @@ package files
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
+	"fmt"
 	"io"
 	"math"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/landing-diffusion/landing/base/arrayfile"
+	"github.com/landing-diffusion/landing/domain/molecule"
 	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
@@ -150,3 +155,141 @@ func fuzzBinary(f *testing.F, pattern string, decode func(string, io.Reader) (*F
 
 func FuzzDCD(f *testing.F) { fuzzBinary(f, "testdata/*.dcd", DecodeDCD, ".dcd") }
 func FuzzXTC(f *testing.F) { fuzzBinary(f, "testdata/*.xtc", DecodeXTC, ".dcd") }
+
+// RDKit, OpenMM, Biopython and MDAnalysis read all atoms, names, bonds and frames of what is written, and what
+// MDAnalysis writes is read. Set LANDING_PYTHON to a Python that has some of them.
+func TestPrograms(t *testing.T) {
+	python := cmp.Or(os.Getenv("LANDING_PYTHON"), "python3")
+	if _, err := exec.LookPath(python); err != nil {
+		t.Skip("there is no Python: ", err)
+	}
+	if out, err := exec.Command(python, "-c", "import numpy").CombinedOutput(); err != nil {
+		t.Skipf("there is no NumPy: %s", out)
+	}
+	script := testkit.Must(filepath.Abs("../../../tools/bench/rivals/molecule_files.py"))
+	named, x := ethanol(120)
+	for i := range named.Atoms {
+		named.Atoms[i].ResidueNumber = 1
+	}
+	named.Orders = slices.Repeat([]int{1}, len(named.Bonds))
+	bare := molecule.Anonymous(9)
+	bare.Bonds = named.Bonds
+	// As XYZ and SDF files have them.
+	symbols := &molecule.Molecule{Atoms: slices.Clone(named.Atoms), Bonds: named.Bonds}
+	for i, a := range symbols.Atoms {
+		symbols.Atoms[i] = molecule.Atom{Name: a.Element, Element: a.Element}
+	}
+	for what, m := range map[string]*molecule.Molecule{"names": named, "no names": bare, "symbols": symbols} {
+		dir, bonds := t.TempDir(), ""
+		for _, ext := range []string{".npy", ".pdb", ".sdf", ".dcd", ".xyz"} {
+			testkit.OK(t, os.WriteFile(filepath.Join(dir, "frames"+ext), write(t, ext, m, x), 0o666))
+		}
+		for _, b := range m.Bonds {
+			bonds += fmt.Sprintln(b[0], b[1])
+		}
+		testkit.OK(t, os.WriteFile(filepath.Join(dir, "bonds.txt"), []byte(bonds), 0o666))
+		run := func() (string, error) {
+			out, err := exec.Command(python, script, dir).CombinedOutput()
+			return string(out), err
+		}
+		out, err := run()
+		if err != nil {
+			t.Errorf("%s: %v\n%s", what, err, out)
+			continue
+		}
+		t.Logf("%s:\n%s", what, out)
+		for ext, off := range map[string]float64{".dcd": 5.1e-4, ".xtc": 5.6e-3} {
+			path := filepath.Join(dir, "again"+ext)
+			if _, err := os.Stat(path); err != nil {
+				continue // there is no MDAnalysis
+			}
+			got := testkit.Must(Read(path))
+			if got.N != 120 || slices.ContainsFunc(got.X, func(v float64) bool { return math.IsNaN(v) }) {
+				t.Errorf("%s%s: %d frames", what, ext, got.N)
+			}
+			for k, v := range got.X {
+				testkit.Near(t, v, x[k], off, "%s%s: number %d", what, ext, k)
+			}
+		}
+		if what != "names" {
+			continue
+		}
+		// One coordinate that is off by a part in a million is seen, in float32.
+		x[27*100+5] *= 1 + 1e-6
+		testkit.OK(t, os.WriteFile(filepath.Join(dir, "frames.dcd"), write(t, ".dcd", m, x), 0o666))
+		out, err = run()
+		if x[27*100+5] /= 1 + 1e-6; strings.Contains(out, "mdanalysis, dcd") &&
+			(err == nil || !strings.Contains(out, "FAULT mdanalysis, dcd")) {
+			t.Errorf("a changed coordinate: %v\n%s", err, out)
+		}
+	}
+}
+
+// sound holds what is promised of frames that were read, and that they can be written and read again.
+func sound(t *testing.T, f *Frames, err error, ext string, again func(string, io.Reader) (*Frames, error)) {
+	if err != nil {
+		if f != nil || err.Error() == "" {
+			t.Fatalf("frames %v with error %v", f, err)
+		}
+		return
+	}
+	if f.N < 1 || f.Molecule.N() < 1 || len(f.X) != f.N*f.Molecule.Dim() {
+		t.Fatalf("%d frames of %d atoms, %d numbers", f.N, f.Molecule.N(), len(f.X))
+	}
+	for _, v := range f.X {
+		if !(math.Abs(v) <= farthest) {
+			t.Fatalf("a coordinate is %v", v)
+		}
+	}
+	for k, b := range f.Molecule.Bonds {
+		if b[0] < 0 || b[0] >= b[1] || b[1] >= f.Molecule.N() || k > 0 && b == f.Molecule.Bonds[k-1] {
+			t.Fatalf("bonds %v", f.Molecule.Bonds)
+		}
+	}
+	var b bytes.Buffer
+	if err := Writers[ext](&b, f.Molecule, arrayfile.RowsOf(f.X, f.Molecule.Dim())); err != nil {
+		return // what was read need not fit the columns
+	}
+	g, err := again("again"+ext, &b)
+	if err != nil {
+		return // rounded, atoms may come to one place
+	}
+	if g.N != f.N || g.Molecule.N() != f.Molecule.N() {
+		t.Fatalf("%d × %d atoms, written and read %d × %d", f.N, f.Molecule.N(), g.N, g.Molecule.N())
+	}
+	for k, v := range g.X {
+		if !(math.Abs(v-f.X[k]) <= 6e-4+1e-7*math.Abs(v)) {
+			t.Fatalf("coordinate %d is %v, written and read %v", k, f.X[k], v)
+		}
+	}
+}
+
+// fuzz reads a file of two molecules, the seeds and what comes of them.
+func fuzz(f *testing.F, ext string, decode func(string, io.Reader) (*Frames, error), seeds ...string) {
+	m, x := ethanol(2)
+	f.Add(write(f, ext, m, x))
+	for _, s := range seeds {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		g, err := decode("f"+ext, bytes.NewReader(data))
+		sound(t, g, err, ext, decode)
+	})
+}
+
+func FuzzPDB(f *testing.F) {
+	fuzz(f, ".pdb", DecodePDB, twoModels+"CONECT    4    2    3\n",
+		"ATOM      2  CA ASER A   2       0.257   0.418   0.692  0.40  0.00           C\n")
+}
+
+func FuzzXYZ(f *testing.F) { fuzz(f, ".xyz", DecodeXYZ, twoXYZ) }
+func FuzzSDF(f *testing.F) { fuzz(f, ".sdf", DecodeSDF, acetate+acetate) }
+func FuzzNPY(f *testing.F) {
+	fuzz(f, ".npy", func(name string, r io.Reader) (*Frames, error) {
+		a, err := arrayfile.DecodeNPY(r)
+		if err != nil {
+			return nil, err
+		}
+		return array(name, "", a)
+	})
+}

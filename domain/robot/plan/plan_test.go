@@ -62,6 +62,15 @@ func planner(t *testing.T, spec trajectory.Spec, tip robot.Point, o plan.Options
 	return testkit.Must(plan.New(p, o))
 }
 
+// keep compares paths with those kept, to digits that do not depend on the order of sums.
+func keep(t *testing.T, paths ...plan.Path) {
+	for _, p := range paths {
+		half := append([]float64{0, 0}, p.Q...)[len(p.Q)/2:][:2]
+		testkit.Keep(t, "%d nodes, length %.5g, room %.4g to %.4g after %d; half way %.4g", p.Nodes, p.Length,
+			p.Room.Lower, p.Room.Upper, p.Segment, half)
+	}
+}
+
 // Properties of a path, on the published scene in both modes: points of Σ, even steps, the requested side, the reported
 // clearance, and the joint limits.
 func TestPaths(t *testing.T) {
@@ -80,6 +89,7 @@ func TestPaths(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
+			keep(t, *path)
 			values := constraint.Values(set, path.X)
 			if worst, i := constraint.Worst(values, len(set.Equalities())); worst > 2e-12 {
 				t.Errorf("%s: %s is violated by %v", text, constraint.Components(set)[i], worst)
@@ -138,6 +148,7 @@ func TestStraight(t *testing.T) {
 		}
 		p := planner(t, spec, planarTip, plan.Options{Shortcuts: 200, Smooth: 100})
 		path := testkit.Must(p.Plan(t.Context(), 1, 0))
+		keep(t, *path)
 		n := len(path.Q)
 		got := path.Q[n-3] - path.Q[0]
 		testkit.Near(t, got, turn, 1e-9, "limits %v: the first joint turns", limits)
@@ -155,6 +166,7 @@ func TestReplay(t *testing.T) {
 	other := testkit.Must(pl.Plan(t.Context(), 7, 5))
 	again := testkit.Must(pl.Plan(t.Context(), 7, 4))
 	seed := testkit.Must(pl.Plan(t.Context(), 8, 4))
+	keep(t, *first, *other, *seed)
 	if !slices.Equal(first.X, again.X) || first.Nodes != again.Nodes {
 		t.Error("a query's second answer differs from its first")
 	}
@@ -172,6 +184,7 @@ func TestFaults(t *testing.T) {
 		if !errors.As(err, &e) {
 			t.Fatalf("%v; expected a *plan.Error", err)
 		}
+		testkit.Keep(t, "%v", err)
 		return e
 	}
 	tip := robot.Point{Link: 7}
@@ -261,6 +274,7 @@ func TestSides(t *testing.T) {
 				t.Errorf("%c, query %d: %v", side, q, err)
 				continue
 			}
+			keep(t, *path)
 			if got := pl.Passed(path.X, 60); got != string(side) {
 				t.Errorf("asked for %c, passed %c", side, got[0])
 			}
@@ -320,6 +334,8 @@ func TestBatch(t *testing.T) {
 		}
 	}
 	// a spread leaves the reserve that segments have by default
+	keep(t, got.Paths...)
+	testkit.Keep(t, "%d queries, %v", got.Queries, got.Failed)
 	b.Options.Segments = true
 	kept := testkit.Must(b.Run(context.Background(), pool))
 	b.Spread = 1e-15
@@ -354,6 +370,7 @@ func TestOpenPlaces(t *testing.T) {
 	pool := testkit.Pool(t, 1)
 	got := testkit.Must(b.Run(context.Background(), pool))
 	unseen := testkit.Must(b.Unseen(3).Run(context.Background(), pool))
+	keep(t, append(got.Paths, unseen.Paths...)...)
 	kin := spec.Arm.NewKinematics()
 	seen := map[float64]bool{}
 	for k, p := range []*plan.Paths{got, unseen} {
@@ -383,6 +400,7 @@ func TestOpenPlaces(t *testing.T) {
 	b.Options.Tries, b.Failing = 3, 1
 	b.Start, b.Goal = [2]vec{{2, 0, 0.205}, {3, 0, 0.205}}, [2]vec{{0.4, 0.5, 0.205}, {0.4, 0.5, 0.205}}
 	_, err := b.Run(context.Background(), pool)
+	testkit.Keep(t, "%v", err)
 	testkit.Refused(t, err, "only 0 of")
 	testkit.Refused(t, err, "start unreachable")
 }
@@ -394,6 +412,7 @@ func TestNear(t *testing.T) {
 	pl := planner(t, spec, planarTip, plan.Options{Near: near, Sd: 0.01})
 	for q := range uint64(4) {
 		path := testkit.Must(pl.Plan(t.Context(), 1, q))
+		keep(t, *path)
 		for j, v := range near[q%2] {
 			if math.Abs(path.Q[j]-v) > 0.06 || path.Q[j] == v {
 				t.Errorf("query %d starts at %v, near %v", q, path.Q[:3], near[q%2])
@@ -530,6 +549,7 @@ func TestOpenJoints(t *testing.T) {
 	b.Start, b.Goal = [2]vec{{0.7, 0, 0}, {0.8, 0.1, 0}}, [2]vec{{0, 0.7, 0}, {0.1, 0.8, 0}}
 	pool := testkit.Pool(t, 1)
 	got := testkit.Must(b.Run(context.Background(), pool))
+	keep(t, got.Paths...)
 	for i := range 2 {
 		row := got.X[i*84 : (i+1)*84]
 		if !slices.Equal(row[72:78], row[:6]) ||

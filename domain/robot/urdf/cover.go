@@ -78,7 +78,16 @@ func (t *tree) mesh(l *link, s *shape) (*mesh.Mesh, string, error) {
 	}
 	path, where := t.find(s.file)
 	if path == "" {
-		return fail("%q is missing: looked for %s; expected the file there, or init --no-volume", s.file, where)
+		missing := 0
+		for _, l := range t.links {
+			for _, s := range l.shapes {
+				if path, _ := t.find(s.file); path == "" && s.kind == "mesh" {
+					missing++
+				}
+			}
+		}
+		return fail("%q is missing (%d in all): looked for %s; expected the file there, or init --no-volume", s.file,
+			missing, where)
 	}
 	m, err := mesh.Read(path)
 	if err != nil {

@@ -50,9 +50,6 @@ type Options struct {
 	Steps      int                       // Gauss–Newton steps of Corrected at each end that is extrapolated; 0 means 1
 }
 
-func (o Options) strength() float64 { return cmp.Or(o.Strength, 1) }
-func (o Options) steps() int        { return cmp.Or(o.Steps, 1) }
-
 // A Method is the learned process of the space around Σ, and a variant.
 type Method struct {
 	variant Variant
@@ -170,10 +167,10 @@ func (m *Method) newAct(rows int) act {
 	case Lagrangian:
 		return &nearest{plain: p, by: program.NewLagrangian(m.set, rows, m.opt.Lagrangian), ok: make([]bool, rows)}
 	case Guided:
-		return &guided{plain: p, proc: m.by, by: program.NewGuidance(m.set, rows), w: m.opt.strength(),
+		return &guided{plain: p, proc: m.by, by: program.NewGuidance(m.set, rows), w: cmp.Or(m.opt.Strength, 1),
 			gradient: free(), steep: make([]float64, rows)}
 	case Corrected:
-		return &corrected{plain: p, proc: m.by, by: program.NewCorrection(m.set, rows), steps: m.opt.steps(),
+		return &corrected{plain: p, proc: m.by, by: program.NewCorrection(m.set, rows), steps: cmp.Or(m.opt.Steps, 1),
 			land: m.land, force: free(), end: free(), to: free(), ok: make([]bool, rows)}
 	}
 	return &p

@@ -6,7 +6,10 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/base/keyed"
+	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/constraint/formula"
 	"github.com/landing-diffusion/landing/constraint/zoo"
+	"github.com/landing-diffusion/landing/internal/dense"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/learn/method"
 	"github.com/landing-diffusion/landing/learn/score"
@@ -205,6 +208,157 @@ func TestRowsOfLevels(t *testing.T) {
 			if got := l.u[r/2*d+j]; math.Abs(got-want) > 1e-12 {
 				t.Fatalf("item %d, level %d: target %v, want %v", i, k, got, want)
 			}
+		}
+	}
+}
+
+// The image of a row near a wall lies beyond it, as far as the row is before it, and P_Σ mirrors it to the row; rows
+// far from the wall have none, nor have sets without walls.
+func TestImages(t *testing.T) {
+	pool := testkit.Pool(t, 2)
+	const height = 0.2
+	set := testkit.Must(zoo.NewCap([]float64{0, 0, 1}, height))
+	p := &langevin.Process{Set: set, Method: langevin.ULLA, Friction: 3,
+		Schedule: langevin.Schedule{N: 40, T: 1.5, SigmaMin: 0.1, SigmaMax: 1.3}}
+	m := testkit.Must(New(p, Options{Levels: 2, Draws: 2, Coarse: 0.2, Fine: 0.05}))
+	var data []float64
+	wall := math.Acos(height)
+	for i := range 400 {
+		θ, φ := float64(i%100+1)/101*wall, float64(i)
+		data = append(data, math.Sin(θ)*math.Cos(φ), math.Sin(θ)*math.Sin(φ), math.Cos(θ))
+	}
+	s := NewSource[float32](m, data, pool)
+	far, last := imaged*m.s[1], m.s[len(m.s)-1]
+	r, ok := newRetraction(set, 1), make([]bool, 1)
+	with := 0
+	for i := range len(data) / 3 {
+		x, y := data[3*i:3*i+3], s.images[3*i:3*i+3]
+		θ := math.Acos(x[2])
+		// The distance to the wall is along the tangent, by the height's slope there.
+		near := (x[2]-height)/math.Sin(θ) < far
+		if math.IsNaN(y[0]) == near {
+			t.Errorf("the row at %.3f of the wall at %.3f: image %v", θ, wall, y)
+		}
+		if !near || math.IsNaN(y[0]) {
+			continue
+		}
+		with++
+		if y[2] >= height {
+			t.Errorf("the image of %v is %v, not beyond the wall", x, y)
+		}
+		f := append([]float64(nil), y...)
+		r.block(f, ok, 1)
+		dense.Axpy(f, -1, x)
+		if off := dense.Norm(f); !ok[0] || !(off <= 1e-3*last) {
+			t.Errorf("the image of %v is mirrored to a place %g off", x, off)
+		}
+		// On a level the image is as likely as the row where both are as far, and certain to be one of them elsewhere.
+		middle, beyond := make([]float64, 3), make([]float64, 3)
+		for j := range x {
+			middle[j] = (x[j] + y[j]) / 2
+			beyond[j] = x[j] + 200*(y[j]-x[j])
+		}
+		for _, c := range []struct {
+			at    []float64
+			level int
+			u     float64
+			image bool
+		}{{middle, 0, 0.499, true}, {middle, 0, 0.501, false}, {beyond, 0, 0.999, true}, {beyond, 2, 0, false}} {
+			if got := s.unfolded(i, c.level, c.at, x, c.u); (&got[0] == &y[0]) != c.image {
+				t.Errorf("level %d, u = %v: image %v", c.level, c.u, !c.image)
+			}
+		}
+		near2, far2 := 0.0, 0.0 // the odds at x itself, on the last level but N
+		for j := range x {
+			far2 += (x[j] - y[j]) * (x[j] - y[j])
+		}
+		p := 1 / (1 + math.Exp((far2-near2)/(2*m.s[1]*m.s[1])))
+		if below, above := s.unfolded(i, 1, x, x, p-1e-9), s.unfolded(i, 1, x, x, p+1e-9); p > 1e-8 &&
+			(&below[0] != &y[0] || &above[0] != &x[0]) {
+			t.Errorf("odds at the row itself are not %v", p)
+		}
+	}
+	if with < 40 || with > 300 {
+		t.Errorf("%d rows have images", with)
+	}
+	// Targets of a loss are rows or images, as the epoch's number says, and at the last level often images.
+	testkit.Must(s.Refresh(t.Context(), 1, 1))
+	s.Arrange(1, 5)
+	l := newLoss(s, score.NewReader[float32](score.Reading{Gain: m.Gain()}, 3, true), 2*len(data))
+	var terms []method.Term
+	for i := range len(data) / 3 {
+		for k := range 3 {
+			terms = append(terms, method.Term{Item: i, K: k, Weight: 1})
+		}
+	}
+	testkit.Must(l.Prepare(terms))
+	unfolded, u := 0, make([]float64, 1)
+	for r, c := range terms {
+		x, x0 := s.at(c.Item, c.K)
+		keyed.LevelNoise.Stream(1, 5).Uniforms(u, uint64(c.Item), 3*2+c.K)
+		want := s.unfolded(c.Item, c.K, x, x0, u[0])
+		if &want[0] != &x0[0] {
+			unfolded++
+		}
+		for j, v := range want {
+			if got := l.u[3*r+j] * m.s[2-c.K]; math.Abs(got-(v-x[j])) > 1e-12 {
+				t.Fatalf("item %d, level %d: target %v, want %v", c.Item, c.K, got, v-x[j])
+			}
+		}
+	}
+	if unfolded < 20 || unfolded > len(terms)/4 {
+		t.Errorf("of %d terms %d are unfolded", len(terms), unfolded)
+	}
+	p.Set = zoo.Sphere{D: 3}
+	m = testkit.Must(New(p, m.opt))
+	if s := NewSource[float32](m, data, pool); s.images != nil {
+		t.Error("a sphere has images")
+	}
+}
+
+// retracted is where a set's retraction takes a point of the plane.
+func retracted(t *testing.T, spec formula.Spec, y ...float64) []float64 {
+	t.Helper()
+	spec.Dim = 2
+	set := testkit.Must(formula.New(spec))
+	ok := make([]bool, 1)
+	newRetraction(set, 4).block(y, ok, 1)
+	if !ok[0] {
+		t.Fatalf("%v does not arrive", y)
+	}
+	if v, _ := constraint.Worst(constraint.Values(set, y), len(set.Equalities())); !(v <= 1e-13) {
+		t.Fatalf("%v is off the set by %v", y, v)
+	}
+	return y
+}
+
+// On the ellipse x²/4 + y² = 1 an answer takes two landing steps y ← y − h∇h/‖∇h‖², and then goes along the normal
+// where they end: to the root of a quadratic equation. With one step more or fewer the point is another by 10⁻³.
+func TestLandsTwiceThenProjects(t *testing.T) {
+	h := func(x, y float64) float64 { return x*x/4 + y*y - 1 }
+	x, y := 1.9, 1.6
+	for range 2 {
+		gx, gy := x/2, 2*y
+		c := h(x, y) / (gx*gx + gy*gy)
+		x, y = x-c*gx, y-c*gy
+	}
+	gx, gy := x/2, 2*y
+	a, b := gx*gx/4+gy*gy, x*gx/2+2*y*gy // h(x + λg) = aλ² + bλ + h
+	λ := 2 * -h(x, y) / (b + math.Sqrt(b*b-4*a*h(x, y)))
+	got := retracted(t, formula.Spec{Equality: []formula.Component{{Name: "ellipse", Expr: "x[0]^2/4 + x[1]^2 - 1"}}},
+		1.9, 1.6)
+	if math.Hypot(got[0]-x-λ*gx, got[1]-y-λ*gy) > 1e-12 {
+		t.Errorf("got %v, want %v, %v", got, x+λ*gx, y+λ*gy)
+	}
+}
+
+// An answer beyond a wall is mirrored in it; one that is far beyond, and would be mirrored over another, ends at that.
+func TestMirrorsInWalls(t *testing.T) {
+	strip := formula.Spec{Equality: []formula.Component{{Name: "flat", Expr: "x[1]"}},
+		Inequality: []formula.Component{{Name: "right", Expr: "x[0] - 1"}, {Name: "left", Expr: "-x[0]"}}}
+	for y, want := range map[float64]float64{0.4: 0.4, 1.3: 0.7, -0.2: 0.2, 2.5: 0, -1.5: 1} {
+		if got := retracted(t, strip, y, 0.3); math.Abs(got[0]-want) > 1e-12 || got[1] != 0 {
+			t.Errorf("%v ends at %v, want %v", y, got, want)
 		}
 	}
 }

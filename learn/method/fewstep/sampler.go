@@ -193,7 +193,7 @@ func (r *retraction) block(y []float64, ok []bool, n int) (iterations int) {
 				iterations += r.mirrored(row)
 			}
 		} else {
-			ok[i] = r.row(row)
+			ok[i] = dense.Finite(row) && r.one.Descend(row, arrived) && r.one.Project(row, 0)
 		}
 		ok[i] = ok[i] && (r.selects == nil || r.selects(row))
 	}
@@ -226,11 +226,6 @@ func (r *retraction) lands(z []float64, n int) bool {
 		}
 	}
 	return r.at.At(z, n) == nil
-}
-
-// row brings one point to Σ.
-func (r *retraction) row(y []float64) bool {
-	return dense.Finite(y) && r.one.Descend(y, arrived) && r.one.Project(y, 0)
 }
 
 func (s *sampler) NewTrace() *method.Trace { return nil }

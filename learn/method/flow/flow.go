@@ -10,7 +10,6 @@ package flow
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"math"
 	"sync"
@@ -19,7 +18,6 @@ import (
 	"github.com/landing-diffusion/landing/base/parallel"
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/geometry"
-	"github.com/landing-diffusion/landing/constraint/mesh/premetric"
 	"github.com/landing-diffusion/landing/internal/dense"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/learn/levelset"
@@ -194,11 +192,6 @@ func (m *Method) Recast(by method.Method) (method.Method, error) {
 
 func (m *Method) Source(data []float64, pool *parallel.Pool) method.Source[float32] {
 	return NewSource[float32](m, data, pool)
-}
-
-// premetric returns the distance that paths follow, of a method on a mesh.
-func (m *Method) premetric(ctx context.Context) (*premetric.Biharmonic, error) {
-	return premetric.New(ctx, m.surface.Mesh, m.opt.Functions)
 }
 
 // normal is the law N(c, 1/w) of R^d, each point brought to Σ.

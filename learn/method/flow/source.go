@@ -60,7 +60,7 @@ func (s *Source[T]) Prepare(ctx context.Context, _ uint64) error {
 		return nil
 	}
 	var err error
-	s.distance, err = s.m.premetric(ctx)
+	s.distance, err = premetric.New(ctx, s.m.surface.Mesh, s.m.opt.Functions)
 	return err
 }
 

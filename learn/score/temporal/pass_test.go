@@ -2,11 +2,14 @@ package temporal
 
 import (
 	"math"
+	"os"
 	"strings"
 	"testing"
 
+	"github.com/landing-diffusion/landing/base/arrayfile"
 	"github.com/landing-diffusion/landing/base/kernel"
 	"github.com/landing-diffusion/landing/learn/score"
+	"github.com/landing-diffusion/landing/tools/scoretest"
 	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
@@ -200,5 +203,119 @@ func TestParametersOfTheLargest(t *testing.T) {
 	allocated := testing.AllocsPerRun(1, func() { n = Kind.Parameters(c) })
 	if !(n > 1e12 && n < 1e14) || allocated > 5000 {
 		t.Errorf("%v parameters, after %v allocations", n, allocated)
+	}
+}
+
+// config is a small network for `steps` steps of `width` numbers, with every option.
+func config(t testing.TB, steps, width int, options score.Options) score.Config {
+	c := score.Config{Dim: steps * width, Steps: steps, Seed: 1, Wavelength: 2, Horizon: 1, Options: score.Options{
+		"channels": 3, "embedding": 4}}
+	for name, v := range options {
+		c.Options[name] = v
+	}
+	c = testkit.Must(Kind.Resolve(c))
+	return c
+}
+
+func TestConforms(t *testing.T) {
+	for _, c := range []struct {
+		name         string
+		steps, width int
+		options      score.Options
+		change       func(*score.Config)
+	}{
+		{"plain", 6, 2, nil, nil},
+		{"one step", 1, 3, score.Options{"levels": 3}, nil},
+		{"odd", 5, 2, score.Options{"levels": 3, "reach": 2}, func(c *score.Config) { c.Momentum = true }},
+		{"flat", 4, 1, score.Options{"levels": 1, "reach": 0}, nil},
+		{"deep", 3, 2, score.Options{"blocks": 2}, func(c *score.Config) {
+			c.Momentum, c.Octaves, c.TimeOctaves, c.Gain = true, 2, 3, func(t float64) float64 { return 1 + t }
+		}},
+		{"held", 3, 2, nil, func(c *score.Config) {
+			c.Held, c.Octaves = 2, 1
+			c.Dim += c.Held
+			c.Given = score.Standard{Mean: []float64{1, 2}, Scale: []float64{3, 0.5}}
+			c.Null, c.TimeOctaves = true, 2
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			k := config(t, c.steps, c.width, c.options)
+			if c.change != nil {
+				c.change(&k)
+			}
+			scoretest.Run(t, New[float64](k), k.Momentum)
+			scoretest.Kind(t, Kind, k)
+			scoretest.Unit(t, Kind, k)
+		})
+	}
+}
+
+// Outputs and gradients of the same network made of PyTorch's layers, in float64, to 1e-12 of
+// their size: tools/bench/rivals/torch_temporal.py wrote them.
+func TestTorch(t *testing.T) {
+	all := func(c *score.Config) {
+		c.Held, c.Momentum, c.Octaves, c.TimeOctaves = 2, true, 2, 2
+		c.Dim += c.Held
+	}
+	for name, sizes := range map[string]struct {
+		steps, width int
+		options      score.Options
+		change       func(*score.Config)
+	}{
+		"plain": {8, 2, nil, func(*score.Config) {}},
+		"all":   {5, 3, score.Options{"channels": 2, "levels": 3, "reach": 2, "embedding": 5}, all},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := config(t, sizes.steps, sizes.width, sizes.options)
+			c.Horizon = 0.5
+			sizes.change(&c)
+			g := read(t, name)
+			var m score.Model[float64] = New[float64](c)
+			θ := testkit.Must(m.Read(g))
+			m = m.With(θ)
+			times := g["t"].AsFloat64()
+			n, d, w := len(times), c.Dim, m.In()
+			in := make([]float64, n*w)
+			for i, time := range times {
+				at := score.Input{X: g["x"].AsFloat64()[i*d : (i+1)*d], T: time}
+				if c.Momentum {
+					at.P = g["p"].AsFloat64()[i*d : (i+1)*d]
+				}
+				m.Row(in[i*w:(i+1)*w], at)
+			}
+			ws := m.Pack(true).NewWorkspace(n, true)
+			y := ws.Forward(in, n)
+			near(t, "output", y, g["y"].AsFloat64())
+			weight, grad := make([]float64, len(y)), make([]float64, len(θ))
+			for i := range weight {
+				weight[i] = math.Cos(float64(i + 1))
+			}
+			ws.Backward(grad, weight, n, false)
+			for _, a := range m.Tensors(grad) {
+				near(t, a.Name, a.Array.AsFloat64(), g["grad."+a.Name].AsFloat64())
+			}
+		})
+	}
+}
+
+func read(t *testing.T, name string) map[string]arrayfile.Array {
+	t.Helper()
+	f := testkit.Must(os.Open("testdata/" + name + ".npz"))
+	defer f.Close()
+	info := testkit.Must(f.Stat())
+	return testkit.Must(arrayfile.DecodeNPZ(f, info.Size()))
+}
+
+func near(t *testing.T, what string, got, want []float64) {
+	t.Helper()
+	if len(got) != len(want) || len(want) == 0 {
+		t.Fatalf("%s: %d numbers, want %d", what, len(got), len(want))
+	}
+	size, worst := 0.0, 0.0
+	for i, v := range want {
+		size, worst = max(size, math.Abs(v)), max(worst, math.Abs(got[i]-v))
+	}
+	if !(worst <= 1e-12*(1+size)) {
+		t.Errorf("%s: off by %.3g of %.3g", what, worst, size)
 	}
 }

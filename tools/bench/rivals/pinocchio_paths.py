@@ -15,8 +15,8 @@ turning joints, their sines, the displacements of sliding ones. Conditions, all 
     --upright 0,0,1:0,0,1    a vector of the tip along one of the base, turn about it free
     --start X,Y,Z --goal X,Y,Z      the tip's place, or with = before it joint values
     --sphere X,Y,Z,R --capsule X,Y,Z,X,Y,Z,R --box X,Y,Z,HX,HY,HZ     obstacles
-    --margin M --bodies LINK,…|shapes     what keeps clear: origins of links (those that
-                             joints move), or the collision shapes of the file
+    --margin M --bodies LINK,…|shapes|meshes     what keeps clear: origins of links (those that
+                             joints move), or the collision shapes of the file; of motions with meshes
     --between N              configurations looked at between way points, 100; 0: none
     --limits                 the joint limits of the file
 
@@ -37,6 +37,7 @@ shapes are Coal's. Without Pinocchio the script says so and ends; a violation ab
 
 import argparse
 import json
+import re
 import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
@@ -92,6 +93,7 @@ class Arm:
                 full[at], full[at + 1] = np.cos(v), np.sin(v)
             else:
                 full[at] = v
+        self.full = full
         pin.framesForwardKinematics(self.model, self.data, full)
         self.root = self.data.oMf[self.base].inverse()
 
@@ -289,20 +291,58 @@ def paths(a):
     return bool(bad.any())
 
 
-class Spheres:
-    """The least distance of spheres on links from obstacles at the placed configuration."""
+class Solids:
+    """The least distance, at the placed configuration, of spheres on links (texts), or of the meshes and shapes of the
+    file if there are no texts, from obstacles. Spheres are larger by margin."""
 
-    def __init__(self, arm, texts, obstacles):
-        self.arm, self.obstacles = arm, obstacles
-        self.of = [(arm.frame(t.rsplit(":", 1)[0]), numbers(t.rsplit(":", 1)[1], 4)) for t in texts]
+    def __init__(self, arm, texts, obstacles, margin=0.0):
+        import coal
+        self.arm, g = arm, pin.GeometryModel()
+        if not texts:
+            above = Path(arm.urdf).resolve().parents
+            there = lambda m: next((str(p / r) for p in above for r in (m[1], m[1].partition("/")[2]) if (p / r).is_file()),
+                                   m[0])
+            text = re.sub(r'package://([^"]+)', there, Path(arm.urdf).read_text())
+            g = pin.buildGeomFromUrdfString(arm.model, text, pin.GeometryType.COLLISION)
+        for i, t in enumerate(texts):
+            link, v = t.rsplit(":", 1)
+            v, f = numbers(v, 4), arm.model.frames[arm.frame(link)]
+            g.addGeometryObject(pin.GeometryObject(f"body {i}", f.parentJoint,
+                                                   f.placement * pin.SE3(np.eye(3), v[:3]), coal.Sphere(v[3] + margin)))
+        bodies, base = g.ngeoms, arm.model.frames[arm.base].placement
+        for i, (kind, v) in enumerate(obstacles):
+            turn, at = np.eye(3), v[:3]
+            if kind == "sphere":
+                shape = coal.Sphere(v[3])
+            elif kind == "box":
+                shape = coal.Box(*(2 * v[3:6]))
+            else:
+                along = v[3:6] - v[:3]
+                shape, at = coal.Capsule(v[6], float(np.linalg.norm(along))), (v[:3] + v[3:6]) / 2
+                turn = pin.Quaternion.FromTwoVectors(np.array([0., 0, 1]), along).matrix()
+            g.addGeometryObject(pin.GeometryObject(f"obstacle {i}", 0, base * pin.SE3(turn, at), shape))
+        moved = {*arm.turning, *arm.sliding}
+        for b in range(bodies):
+            if g.geometryObjects[b].parentJoint in moved:
+                for o in range(bodies, g.ngeoms):
+                    g.addCollisionPair(pin.CollisionPair(b, o))
+        self.geometry, self.data, self.bodies = g, g.createData(), bodies
 
     def __call__(self):
-        p = np.array([self.arm.pose(f).act(v[:3]) for f, v in self.of])
-        r = np.array([v[3] for _, v in self.of])
-        return min((room(kind, v, p) - r).min() for kind, v in self.obstacles)
+        pin.computeDistances(self.arm.model, self.arm.data, self.geometry, self.data, self.arm.full)
+        return min(r.min_distance for r in self.data.distanceResults)
+
+    def free(self, q):
+        return not pin.computeCollisions(self.arm.model, self.arm.data, self.geometry, self.data, q, True)
 
 
-def motions(a):
+# What each motion may be off by at most.
+MOST = {"velocity over its limit": 1, "acceleration over its bound": 1 + 1e-6, "beyond joint limits, rad": 1e-6,
+        "off the task, rad or m": 1e-4, "start and goal off, m": 1e-6, "speed at the ends": 0}
+
+
+def measured(a):
+    """What motions of a file do, by name, a number of each; a mask of those that cannot be run; and their arm."""
     arm = Arm(a.urdf, a.base, a.tip)
     joints = arm.turning + arm.sliding
     names = [arm.model.names[j] for j in joints]
@@ -313,7 +353,8 @@ def motions(a):
                  (("sphere", a.sphere, 4), ("capsule", a.capsule, 7), ("box", a.box, 6)) for t in texts]
     clear = None
     if obstacles:
-        clear = Spheres(arm, a.body, obstacles) if a.body else Clearance(arm, a.bodies, obstacles)
+        solid = a.body or a.bodies == "meshes"
+        clear = Solids(arm, a.body, obstacles) if solid else Clearance(arm, a.bodies, obstacles)
     fixed = [("xyz".index(f[0]), float(f[2:])) for f in a.fix]
     upright = [[numbers(v, 3) for v in u.split(":")] for u in a.upright]
     ends = np.loadtxt(a.ends, delimiter=",", skiprows=1, ndmin=2) if a.ends else None
@@ -355,18 +396,23 @@ def motions(a):
         found["joint length, rad"].append(np.linalg.norm(np.diff(q, axis=0), axis=1).sum())
         slow = np.where(np.abs(rate) > 1e-2 * speed, np.sign(rate), 0).reshape(-1, q.shape[1])
         found["reversals"].append(sum((np.diff(column[column != 0]) != 0).sum() for column in slow.T))
-    print(f"{len(messages)} motions of {len(messages[0]['points'])} points, looked at {a.between} times between two")
-    most = {"velocity over its limit": 1, "acceleration over its bound": 1 + 1e-6, "beyond joint limits, rad": 1e-6,
-            "off the task, rad or m": 1e-4, "start and goal off, m": a.tolerance, "speed at the ends": 0}
     bad = np.zeros(len(messages), bool)
     for name, values in found.items():
-        if not values:
+        found[name] = values = np.array(values)
+        if len(values):
+            bad |= values > MOST.get(name, np.inf) if name != "least room, m" else values < 0
+    return arm, messages, found, bad
+
+
+def motions(a):
+    _, messages, found, bad = measured(a)
+    print(f"{len(messages)} motions of {len(messages[0]['points'])} points, looked at {a.between} times between two")
+    for name, values in found.items():
+        if not len(values):
             continue
-        values = np.array(values)
-        over = values > most.get(name, np.inf) if name != "least room, m" else values < 0
-        bad |= over
+        over = values > MOST.get(name, np.inf) if name != "least room, m" else values < 0
         print(f"{name + ':':30}least {values.min():.4g}, median {np.median(values):.4g}, most {values.max():.4g}"
-              + (f"; {over.sum()} beyond the bound" if name in most or name == "least room, m" else ""))
+              + (f"; {over.sum()} beyond the bound" if name in MOST or name == "least room, m" else ""))
     print(f"{(~bad).sum()} of {len(messages)} motions can be run")
     return bool(bad.any())
 
