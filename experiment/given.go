@@ -205,10 +205,13 @@ func (g *Given) NewDrawer(ctx context.Context, t *Trained, prior *Prior, n int, 
 		case !g.chain:
 			other = "rejection"
 		}
-		if err := d.attempt(ctx, batch); err != nil {
-			return nil, err
+		passed := func() bool { return d.Report.Share*float64(d.Report.Attempts) >= least*float64(batch) }
+		for d.Report.Attempts < batch && !passed() { // further ones would not change the choice
+			if err := d.attempt(ctx, batch/4); err != nil {
+				return nil, err
+			}
 		}
-		if d.batch = batch; d.Report.Share < least {
+		if d.batch = batch; !passed() {
 			d.Report.By = other
 		}
 	}

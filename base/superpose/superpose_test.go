@@ -265,6 +265,10 @@ func TestDegenerate(t *testing.T) {
 	if p := reference(t, box).Fit(box); math.Abs(p.Gap-(8+2)/28.0) > 1e-15 {
 		t.Errorf("the gap is %v, not %v", p.Gap, 10.0/28)
 	}
+	for i := range box { // wherever it is
+		box[i] += float64(1 + i%3)
+	}
+	testkit.Near(t, reference(t, box).Fit(box).Gap, 10/28., 1e-15)
 }
 
 func TestReferenceErrors(t *testing.T) {

@@ -15,17 +15,9 @@ import (
 	"time"
 
 	"github.com/landing-diffusion/landing/base/arrayfile"
-	"github.com/landing-diffusion/landing/experiment"
-	"github.com/landing-diffusion/landing/experiment/report"
-	"github.com/landing-diffusion/landing/problem/settle"
 	"github.com/landing-diffusion/landing/tools/testkit"
-	"github.com/landing-diffusion/landing/tools/testkit/job"
+	_ "github.com/landing-diffusion/landing/tools/testkit/trained" // what is trained is small
 )
-
-func init() { // what is trained is small
-	experiment.PriorEnds, settle.MostPaths, report.PictureWidth = 1000, 300, 100
-	job.DemoRows(5)
-}
 
 // TestMain lets the test binary stand in for the program, so that tests can kill it.
 func TestMain(m *testing.M) {

@@ -129,7 +129,6 @@ func TestFiguresAreSafeDeterministicXML(t *testing.T) {
 			live.Layer)), live.Kind)
 	}
 	testkit.Kept(t, "testdata/figures.txt", kept.String())
-	testkit.Kept(t, "testdata/figures.txt", kept.String())
 }
 
 // Everything drawn lies on the sheet.

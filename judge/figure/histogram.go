@@ -75,15 +75,11 @@ func turn(v float64) float64 { return v - 360*math.Floor((v+180)/360) }
 // single angle is made wide enough to be seen.
 func arcs(v []float64) [][2]float64 {
 	const seen = 1.5
-	if v == nil {
+	if v == nil || v[1]-v[0] >= 360 {
 		return [][2]float64{{-180, 180}}
 	}
-	length := v[1] - v[0]
-	if length >= 360 {
-		return [][2]float64{{-180, 180}}
-	}
-	lo := turn(v[0] - max(0, seen-length)/2)
-	length = max(length, seen)
+	room := max(0, seen-(v[1]-v[0]))
+	lo, length := turn(v[0]-room/2), v[1]-v[0]+room
 	if lo+length <= 180 {
 		return [][2]float64{{lo, lo + length}}
 	}

@@ -91,7 +91,7 @@ func walk(d int, ρ float64) process {
 // framed are processes whose rows depend on those before them in the file; samples are independent.
 var framed = []process{wells(10), walk(3, 0.8), walk(3, 0.95), walk(16, 0.9)}
 
-// inOrder judges n independent samples against as many rows in their order, a fifth of which are held out at random.
+// inOrder judges n independent samples against as many rows in their order, a fifth of them held out at random.
 func inOrder(p process, n int, seed uint64) Verdict {
 	rows := p.rows(n, keyed.New(seed, keyed.Probe, 2001))
 	alone := walk(p.d, 0)
@@ -148,7 +148,7 @@ func trial(p process, n int, seed uint64, plant func(x, u, train []float64)) Ver
 // Fresh rows by the same process are no fault, where rows depend on each other as where they do not: at most 2 % of
 // verdicts are "not good". At 2 %, more than 4 + √n/3 of n have a chance below 1e-3 for the numbers here.
 func TestDependentRows(t *testing.T) {
-	times := *verdicts / 10
+	times := *verdicts / 16
 	if testkit.Longest() {
 		times = 2 * *verdicts
 	}
@@ -173,7 +173,7 @@ func TestDependentRows(t *testing.T) {
 // A share of samples between wells is found by four observables of eight numbers; where rows come in runs of ten
 // frames, none is invented.
 func TestPlanes(t *testing.T) {
-	times := max(3, *verdicts/12)
+	times := max(3, *verdicts/16)
 	for _, c := range []struct {
 		run, n int
 		share  float64
@@ -320,7 +320,7 @@ func TestPower(t *testing.T) {
 		{"spread × 1.5", normal, 1000, each(3, 1, scaled(1.5)), NotGood, 0.95},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			times := max(2, *verdicts/16)
+			times := max(2, *verdicts/25)
 			switch {
 			case testkit.Longest():
 				times = 2 * *verdicts

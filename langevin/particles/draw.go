@@ -329,10 +329,8 @@ func defend(o *Options, plan [][]guess, p *record) int {
 				ε[t] = max(defensive*mean, 1e-9)
 			}
 			g.ε = ε[t]
-			for i := range ψ {
-				if k == start {
-					ψ[i] *= g.ε + (1-g.ε)*q[i]
-				}
+			for i := 0; i < len(ψ) && k == start; i++ {
+				ψ[i] *= g.ε + (1-g.ε)*q[i]
 			}
 		}
 	}
@@ -498,10 +496,8 @@ func (p *record) weighted(at int, end, weight []float64) (g guess, σ float64) {
 	left := func(i int) float64 { return end[i] - g.α - g.β*v[i] }
 	s := mean(func(i int) float64 { return size[i] })
 	response := func(z []float64) float64 {
-		if all := mean(func(i int) float64 { return z[i] * z[i] }); all > 0 {
-			return mean(func(i int) float64 { return left(i) * z[i] }) / all
-		}
-		return 0
+		all := mean(func(i int) float64 { return z[i] * z[i] })
+		return mean(func(i int) float64 { return left(i) * z[i] }) / max(all, 1e-300)
 	}
 	if g.κ = response(p.dot[at]); at >= p.terms {
 		g.λ = response(p.early[at-p.terms])

@@ -323,7 +323,9 @@ func (w *worker) guide(i int, z []float64) {
 		dense.Axpy(push, g.λ*(1-g.ε)*slope/ψ, u)
 	}
 	for _, δ := range [][]float64{δ, push} {
-		if r := dense.Norm(δ); r > longest {
+		if r := dense.Norm(δ); r-r != 0 { // numbers that overflow guide nothing
+			clear(δ)
+		} else if r > longest {
 			dense.Scaled(δ, longest/r, δ)
 		}
 	}

@@ -100,7 +100,7 @@ func TestTable(t *testing.T) {
 	if folder == "" {
 		t.Skip("GIVEN_TABLE=FOLDER makes the table of docs/history/given.md")
 	}
-	const n, many, seeds = 1000, 1_500_000, 6
+	const n, many, seeds = 1000, 1_500_000, 3
 	names := strings.FieldsFunc(os.Getenv("GIVEN_ONLY"), func(c rune) bool { return c == ',' })
 	for _, l := range testkit.Must(problems.Named(names)) {
 		at := filepath.Join(folder, l.Name)

@@ -13,23 +13,15 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/landing-diffusion/landing/experiment"
-	"github.com/landing-diffusion/landing/experiment/report"
 	"github.com/landing-diffusion/landing/experiment/run"
 	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/judge/metric"
 	"github.com/landing-diffusion/landing/learn/method"
 	"github.com/landing-diffusion/landing/learn/train"
-	"github.com/landing-diffusion/landing/problem/settle"
 	"github.com/landing-diffusion/landing/study/work"
 	"github.com/landing-diffusion/landing/tools/testkit"
-	"github.com/landing-diffusion/landing/tools/testkit/job"
+	_ "github.com/landing-diffusion/landing/tools/testkit/trained" // what is trained is small
 )
-
-func init() { // what is trained is small
-	experiment.PriorEnds, settle.MostPaths, report.PictureWidth = 1000, 300, 100
-	job.DemoRows(5)
-}
 
 var keys int // units so far
 

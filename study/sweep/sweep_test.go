@@ -15,22 +15,16 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/experiment"
-	"github.com/landing-diffusion/landing/experiment/report"
 	"github.com/landing-diffusion/landing/experiment/run"
 	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/learn/train"
 	"github.com/landing-diffusion/landing/problem"
-	"github.com/landing-diffusion/landing/problem/settle"
 	"github.com/landing-diffusion/landing/study/compare"
 	"github.com/landing-diffusion/landing/study/work"
 	"github.com/landing-diffusion/landing/tools/testkit"
 	"github.com/landing-diffusion/landing/tools/testkit/job"
+	_ "github.com/landing-diffusion/landing/tools/testkit/trained" // what is trained is small
 )
-
-func init() { // what is trained is small
-	experiment.PriorEnds, settle.MostPaths, report.PictureWidth = 1000, 300, 100
-	job.DemoRows(5)
-}
 
 func planned(t *testing.T, file string, o Options) *Plan {
 	t.Helper()

@@ -14,7 +14,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/landing-diffusion/landing/base/keyed"
@@ -64,7 +63,7 @@ func Shared(t testing.TB, name string) string {
 	return path
 }
 
-// Long reports whether tests may take long, three minutes in all: where LANDING_LONG is set, as .ci/run does.
+// Long reports whether tests may take long, a minute in all: where LANDING_LONG is set, as .ci/run does.
 func Long() bool { return os.Getenv("LANDING_LONG") != "" }
 
 // Longest reports whether tests may take a quarter of an hour: where LANDING_LONG is all.
@@ -226,21 +225,19 @@ func Kept(t testing.TB, file, got string) {
 
 var (
 	home, _ = os.Getwd()
-	texts   sync.Map // of tests that run, by their names
+	texts   = map[string]*strings.Builder{} // of tests that run, by their names
 )
 
 // Keep adds a text to those that a test compares, at its end, with testdata/TEST.txt, as Kept does.
 func Keep(t testing.TB, format string, v ...any) {
-	if runtime.GOARCH != "amd64" {
-		return
+	if texts[t.Name()] == nil {
+		texts[t.Name()] = new(strings.Builder)
+		t.Cleanup(func() {
+			got := texts[t.Name()].String()
+			if delete(texts, t.Name()); runtime.GOARCH == "amd64" {
+				Kept(t, filepath.Join(home, "testdata", t.Name()+".txt"), got)
+			}
+		})
 	}
-	b, old := texts.LoadOrStore(t.Name(), new(strings.Builder))
-	fmt.Fprintf(b.(*strings.Builder), format+"\n", v...)
-	if old {
-		return
-	}
-	t.Cleanup(func() {
-		texts.Delete(t.Name())
-		Kept(t, filepath.Join(home, "testdata", filepath.Base(t.Name())+".txt"), b.(*strings.Builder).String())
-	})
+	fmt.Fprintf(texts[t.Name()], format+"\n", v...)
 }

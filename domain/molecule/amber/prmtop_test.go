@@ -120,6 +120,8 @@ func TestPrmtopFaults(t *testing.T) {
 		{"between atoms", edit("BONDS_INC_HYDROGEN", "       3", "       4"), "multiple of 3"},
 		{"bond to itself", edit("BONDS_WITHOUT_HYDROGEN", "      12", "       3"), "a bond of atoms 1 and 1"},
 		{"exclusion backwards", edit("EXCLUDED_ATOMS_LIST", "       2", "       1"), "EXCLUDED_ATOMS_LIST"},
+		{"many exclusions", edit("NUMBER_EXCLUDED_ATOMS", "       6       7", "   99999       7"),
+			"excluded atoms are left"},
 		{"kind of no atom", edit("ATOM_TYPE_INDEX", "       1", "       9"), "is of type 9; expected 1 to 7"},
 		{"pair of no kind", edit("NONBONDED_PARM_INDEX", "       1", "      99"), "value 1 is 99; expected 1 to 28"},
 		{"hydrogen bonds", edit("NONBONDED_PARM_INDEX", "       1", "      -1"), "10-12"},

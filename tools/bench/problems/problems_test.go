@@ -129,13 +129,13 @@ func hurried(t *testing.T, p *Problem, workers, keep int) []float64 {
 
 // Chains too short to forget where they began are an error that names what differs among them.
 func TestUnmixed(t *testing.T) {
-	p := problemOf(t, "ring8")
+	p := problemOf(t, "ring6")
 	still := *p.chains
 	still.burn, still.thin, still.step = 0, 1, 1e-4
 	p.chains = &still
 	pool := testkit.Pool(t, 2)
 	if _, err := p.Draw(t.Context(), pool, 1, 0, 10); !errors.Is(err, errUnmixed) ||
-		!strings.Contains(err.Error(), "ring8") {
+		!strings.Contains(err.Error(), "ring6") {
 		t.Error(err)
 	}
 }
