@@ -171,7 +171,7 @@ func begun(t *testing.T, long string) (*Run, *Loaded, *run.Folder) {
 }
 
 // An evaluation that a folder keeps is read back with what it is of; one of other weights or of another problem is
-// told as such, and none is written over.
+// told as such, and a newer one takes its place.
 func TestKeptEvaluation(t *testing.T) {
 	r, _, f := begun(t, "epochs: 1")
 	testkit.OK(t, r.Train(t.Context(), "", Observer{}))
@@ -192,8 +192,9 @@ func TestKeptEvaluation(t *testing.T) {
 		k.Network != 50 || k.Component[0] != v.Component[0] || k.Verdict.Title() != v.Verdict.Title() {
 		t.Errorf("read back %+v, %q, %v", k, stale, err)
 	}
-	if err := KeepEvaluation(r, v, trained.State, 1, nil); !errors.As(err, new(*run.ExistsError)) {
-		t.Errorf("written over: %v", err)
+	testkit.OK(t, KeepEvaluation(r, v, trained.State, 2, errors.New("something")))
+	if k, stale, err = KeptEvaluation(r); err != nil || stale != "" || k.Seed != 2 {
+		t.Errorf("the newer one: %+v, %q, %v", k, stale, err)
 	}
 	if says := Standing(r, trained); v.Verdict.Grade != verdict.NotGood || len(says) != 1 ||
 		!strings.Contains(says[0], "not good (") {

@@ -78,7 +78,8 @@ func TestKeysWithoutEffect(t *testing.T) {
 		observe[].expr observe[].unit observe[].range observe[].bins observe[].circular potential.kind process.method
 		process.steps process.options network.kind network.octaves network.octaves_of network.time_octaves
 		network.time
-		network.output network.options network.center network.unit network.reference train.epochs train.batch
+		network.output network.options network.center network.scales network.unit
+		network.reference train.epochs train.batch
 		train.refresh train.paths train.preparation train.times_per_path train.window train.optimizer train.precision
 		train.learning_rate
 		train.anneal train.clip train.average train.plateau.factor train.plateau.patience train.plateau.threshold

@@ -55,7 +55,8 @@ func TestSettings(t *testing.T) {
 // A clone has the same contents, and no map or slice of the original.
 func TestCloneSharesNothing(t *testing.T) {
 	p, err := Load([]byte("set: {kind: sphere, dim: 3}\ndata: {tolerance: 1}\nprocess: {options: {levels: "+
-		"4}}\nnetwork: {center: [1], options: {torsions: 1}}\ncondition: {columns: [a]}\npotential: {center: [1], "+
+		"4}}\nnetwork: {center: [1], scales: [1], "+
+		"options: {torsions: 1}}\ncondition: {columns: [a]}\npotential: {center: [1], "+
 		"weight: [1], b: [1]}\nobserve: [{name: x, expr: 'x[0]', range: [0, 1], let: {a: 1}}]\n"), "f", "",
 		ParseSettings("seed=2"))
 	testkit.OK(t, err)

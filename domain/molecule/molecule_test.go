@@ -27,6 +27,17 @@ func dipeptide() *Molecule {
 	return m
 }
 
+// Carbon and hydrogen come first where there is carbon, other elements by their names.
+func TestFormula(t *testing.T) {
+	for atoms, want := range map[string]string{"H H Br H C": "CH3Br", "O H H": "H2O", "H Cl": "ClH", "O C O": "CO2"} {
+		m := &Molecule{}
+		for e := range strings.FieldsSeq(atoms) {
+			m.Atoms = append(m.Atoms, Atom{Element: e})
+		}
+		testkit.Equal(t, m.Formula(), want, atoms)
+	}
+}
+
 func TestSelect(t *testing.T) {
 	m := dipeptide()
 	for ref, want := range map[string]int{

@@ -1,3 +1,11 @@
+// Package dense holds the small loops over float64 vectors and matrices that the geometry of Σ is made of. Destinations
+// come first, callers own all memory and nothing allocates.
+//
+// Sums come in two orders. Dot and Norm add one term after the other; Dot4 and Norm4
+// add in four lanes, which is faster from some ten numbers on and differs in the last
+// bits. Results are promised byte for byte, so a caller keeps to one of them.
+//
+// It is not for large matrices: nothing is blocked. Those are for package kernel (networks) and gonum.
 package dense
 
 import "math"
@@ -291,4 +299,245 @@ func PivotedQR(q, r []float64, pivot []int, scale []float64, k, c, d int, tolera
 		}
 	}
 	return k
+}
+
+// Eigen diagonalises the symmetric p×p matrix a: it leaves the eigenvalues on a's diagonal and the eigenvectors in the
+// columns of u. It turns a into a tridiagonal matrix by Householder reflections and that into a diagonal one by QL
+// steps with Wilkinson's shift (Golub and Van Loan, "Matrix computations", sections 8.3.1 and 8.3.3, from the other
+// end). off is scratch of p numbers. A matrix that is not finite comes back as it is, or worse.
+func Eigen(a, u, off []float64, p int) {
+	tridiagonal(a, u, off, p)
+	for l := range p {
+		for range 60 {
+			m := l // a[l…m] is the leading block without a small off-diagonal
+			for ; m < p-1; m++ {
+				if e := math.Abs(off[m]); e <= 0x1p-54*(math.Abs(a[m*p+m])+math.Abs(a[(m+1)*p+m+1])) || e != e {
+					break
+				}
+			}
+			if m == l {
+				break
+			}
+			chase(a, u, off, l, m, p)
+		}
+	}
+}
+
+// tridiagonal writes QᵀAQ, its diagonal in place and its off-diagonal to off, and Qᵀ's rows to u, so that u holds
+// eigenvectors by columns after chase has turned them: u = Q.
+func tridiagonal(a, u, off []float64, p int) {
+	clear(u)
+	for i := range p {
+		u[i*p+i] = 1
+	}
+	for k := 0; k+2 < p; k++ {
+		// v reflects column k below the diagonal to a multiple of e_1.
+		v, r := off, 0.0
+		for i := k + 1; i < p; i++ {
+			v[i] = a[i*p+k]
+			r += v[i] * v[i]
+		}
+		tail := r - v[k+1]*v[k+1]
+		if tail == 0 {
+			continue
+		}
+		r = math.Copysign(math.Sqrt(r), v[k+1])
+		v[k+1] += r
+		β := 2 / (tail + v[k+1]*v[k+1])
+		for i := k; i < p; i++ { // A ← A H
+			reflect(a[i*p+k+1:(i+1)*p], v[k+1:p], β)
+		}
+		for j := k; j < p; j++ { // A ← H A, by columns
+			s := 0.0
+			for i := k + 1; i < p; i++ {
+				s += v[i] * a[i*p+j]
+			}
+			s *= β
+			for i := k + 1; i < p; i++ {
+				a[i*p+j] -= s * v[i]
+			}
+		}
+		for i := range p { // Q ← Q H
+			reflect(u[i*p+k+1:(i+1)*p], v[k+1:p], β)
+		}
+	}
+	for k := range p - 1 {
+		off[k] = a[(k+1)*p+k]
+	}
+	off[p-1] = 0
+}
+
+// reflect applies I − β v vᵀ to x.
+func reflect(x, v []float64, β float64) {
+	s := β * Dot(v, x)
+	for i, w := range v {
+		x[i] -= s * w
+	}
+}
+
+// chase is one implicit QL step on the block l … m of the tridiagonal matrix.
+func chase(a, u, off []float64, l, m, p int) {
+	d := func(i int) *float64 { return &a[i*p+i] }
+	// The shift is the eigenvalue of the leading 2×2 block nearest to d_l.
+	δ := (*d(l + 1) - *d(l)) / (2 * off[l])
+	shift := *d(l) - off[l]/(δ+math.Copysign(math.Sqrt(δ*δ+1), δ))
+	x, z := *d(m)-shift, off[m-1]
+	for i := m - 1; i >= l; i-- {
+		// The rotation (c, s) of the rows i, i+1 takes z to zero.
+		c, s := 1.0, 0.0
+		r := math.Sqrt(x*x + z*z)
+		if r > 0 {
+			c, s = x/r, z/r
+		}
+		if i < m-1 {
+			off[i+1] = r
+		}
+		di, dn, e := *d(i), *d(i + 1), off[i]
+		*d(i + 1) = c*c*dn + 2*c*s*e + s*s*di
+		*d(i) = s*s*dn - 2*c*s*e + c*c*di
+		off[i] = c*s*(di-dn) + (c*c-s*s)*e
+		if i > l {
+			x, z = off[i], s*off[i-1]
+			off[i-1] *= c
+		}
+		for k := range p {
+			g, h := u[k*p+i+1], u[k*p+i]
+			u[k*p+i+1], u[k*p+i] = c*g+s*h, c*h-s*g
+		}
+	}
+}
+
+// Dot returns a·b, added in the order of the elements. b may be longer than a.
+func Dot(a, b []float64) (s float64) {
+	b = b[:len(a)]
+	for i, v := range a {
+		s += v * b[i]
+	}
+	return s
+}
+
+// Norm returns ‖a‖ by Dot.
+func Norm(a []float64) float64 { return math.Sqrt(Dot(a, a)) }
+
+// SquaredDistance returns ‖a − b‖², added in the order of the elements. b may be longer than a.
+func SquaredDistance(a, b []float64) (s float64) {
+	b = b[:len(a)]
+	for i, v := range a {
+		s += (v - b[i]) * (v - b[i])
+	}
+	return s
+}
+
+// Largest returns max |a_i|.
+func Largest(a []float64) (size float64) {
+	for _, v := range a {
+		size = max(size, math.Abs(v))
+	}
+	return size
+}
+
+// Finite says whether all elements are numbers.
+func Finite(a []float64) bool {
+	for _, v := range a {
+		if v-v != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// Dot4 returns a·b, added in four lanes, which the processor runs side by side. b may be longer than a.
+func Dot4(a, b []float64) float64 {
+	b = b[:len(a)]
+	var s0, s1, s2, s3 float64
+	i := 0
+	for ; i+4 <= len(a); i += 4 {
+		p, q := (*[4]float64)(a[i:]), (*[4]float64)(b[i:])
+		s0 += p[0] * q[0]
+		s1 += p[1] * q[1]
+		s2 += p[2] * q[2]
+		s3 += p[3] * q[3]
+	}
+	for ; i < len(a); i++ {
+		s0 += a[i] * b[i]
+	}
+	return s0 + s1 + (s2 + s3)
+}
+
+// Norm4 returns ‖a‖ by Dot4.
+func Norm4(a []float64) float64 { return math.Sqrt(Dot4(a, a)) }
+
+// Axpy adds s·x to y. x may be longer than y.
+func Axpy(y []float64, s float64, x []float64) {
+	x = x[:len(y)]
+	i := 0
+	for ; i+4 <= len(y); i += 4 {
+		p, q := (*[4]float64)(y[i:]), (*[4]float64)(x[i:])
+		p[0] += s * q[0]
+		p[1] += s * q[1]
+		p[2] += s * q[2]
+		p[3] += s * q[3]
+	}
+	for ; i < len(y); i++ {
+		y[i] += s * x[i]
+	}
+}
+
+// AddScaled writes x + s·v, which may stand in the place of x or v.
+func AddScaled(dst, x []float64, s float64, v []float64) {
+	x, v = x[:len(dst)], v[:len(dst)]
+	for i := range dst {
+		dst[i] = x[i] + s*v[i]
+	}
+}
+
+// Scaled writes s·x, which may stand in the place of x.
+func Scaled(dst []float64, s float64, x []float64) {
+	x = x[:len(dst)]
+	for i, v := range x {
+		dst[i] = s * v
+	}
+}
+
+// Swap exchanges two vectors of one length.
+func Swap(a, b []float64) {
+	for i := range a {
+		a[i], b[i] = b[i], a[i]
+	}
+}
+
+// Mul writes A B of p×p matrices.
+func Mul(dst, a, b []float64, p int) {
+	clear(dst[:p*p])
+	for i := range p {
+		row := dst[i*p : (i+1)*p]
+		for k := range p {
+			w := a[i*p+k]
+			for j, v := range b[k*p : (k+1)*p] {
+				row[j] += w * v
+			}
+		}
+	}
+}
+
+// MulT writes A Bᵀ of p×p matrices.
+func MulT(dst, a, b []float64, p int) {
+	for i := range p {
+		for j := range p {
+			dst[i*p+j] = Dot(a[i*p:(i+1)*p], b[j*p:(j+1)*p])
+		}
+	}
+}
+
+// TMul writes AᵀB of p×p matrices.
+func TMul(dst, a, b []float64, p int) {
+	clear(dst[:p*p])
+	for k := range p {
+		for i := range p {
+			w := a[k*p+i]
+			for j, v := range b[k*p : (k+1)*p] {
+				dst[i*p+j] += w * v
+			}
+		}
+	}
 }

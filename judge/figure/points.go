@@ -30,7 +30,8 @@ func (o ScatterOptions) axis(i int) string {
 }
 
 // Scatter draws points of R^d: for d = 2 the plane itself, for d ≥ 3 the three planes of the first three coordinates.
-// Both axes of a plane have the same scale. It panics if d < 2 or a layer is not made of rows of d values.
+// Both axes of a plane have the same scale, unless one would look like a line. It panics if d < 2 or a layer is not
+// made of rows of d values.
 func Scatter(opts ScatterOptions, d int, layers ...PointLayer) *Chart {
 	if d < 2 {
 		panic(fmt.Sprintf("figure: points of dimension %d, want 2 or more", d))
@@ -90,7 +91,8 @@ func Scatter(opts ScatterOptions, d int, layers ...PointLayer) *Chart {
 	return &Chart{scene: s}
 }
 
-// sameScale gives all axes the length of the longest, about their own centres.
+// sameScale gives all axes the length of the longest, about their own centres. Axes that would fill less than a sixth
+// of it, such as speeds beside degrees, keep their own.
 func sameScale(spans []*span) []axis {
 	axes := make([]axis, len(spans))
 	var half float64
@@ -99,6 +101,9 @@ func sameScale(spans []*span) []axis {
 		half = max(half, (axes[i].hi-axes[i].lo)/2)
 	}
 	for i, a := range axes {
+		if fills := (a.hi - a.lo) / 2 / half; fills < 1.0/6 && fills > 1e-6 {
+			continue
+		}
 		centre := (a.lo + a.hi) / 2
 		axes[i] = axis{lo: centre - half, hi: centre + half}
 	}

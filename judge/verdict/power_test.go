@@ -91,7 +91,7 @@ func walk(d int, ρ float64) process {
 // framed are processes whose rows depend on those before them in the file; samples are independent.
 var framed = []process{wells(10), walk(3, 0.8), walk(3, 0.95), walk(16, 0.9)}
 
-// inOrder judges n independent samples against as many rows in their order, a fifth of which are held out at random.
+// inOrder judges n independent samples against as many rows in their order, a fifth of them held out at random.
 func inOrder(p process, n int, seed uint64) Verdict {
 	rows := p.rows(n, keyed.New(seed, keyed.Probe, 2001))
 	alone := walk(p.d, 0)

@@ -289,7 +289,7 @@ func (r reader[T]) graphWaves(at Symbols, y onnx.Value) (onnx.Value, error) {
 	return interleave(g, angle, size, octaves*d), nil
 }
 
-// graphStart returns y of coordinates x, of which some move, and v of Start, n×1.
+// graphStart returns y of coordinates x, where noise moves only some, and v of Start, n×1.
 func (r reader[T]) graphStart(at Symbols, x onnx.Value, moves []float64) (y, v onnx.Value, err error) {
 	g := at.Graph
 	b, err := at.Course("b of its start", func(t float64) float64 { b, _ := r.reading.Start(t); return b })

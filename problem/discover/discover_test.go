@@ -1005,6 +1005,20 @@ func TestWalls(t *testing.T) {
 	}{{2, nil}, {0.9, []string{"x[2] true 0.9"}}, {0.95, []string{"x[2] true 0.95"}}} {
 		testkit.EqualSlices(t, ends(look(t, cut(c.at))), c.want, "cut at %g", c.at)
 	}
+	for _, b := range []int{2, 3} { // two points in the plane or in space, each within a ball
+		table := rows(5, 2000, 2*b+2, func(z []float64) (x []float64) {
+			for i := range 2 {
+				u := math.Pow(0.5+0.5*math.Erf(z[2*b+i]/math.Sqrt2), 1/float64(b))
+				x = append(x, times(u, unit(z[i*b:(i+1)*b]))...)
+			}
+			return x
+		})
+		table.Shape = []int{2, b}
+		got := ends(testkit.Must(Look(table)))
+		if want := fmt.Sprintf("norm(x[%d:%d]) true 1", b, 2*b); !slices.Contains(got, want) {
+			t.Errorf("%q; expected %s", got, want)
+		}
+	}
 	// Of few rows of the whole sphere the last may be far from a pole, by chance, and stand in the data many
 	// times. Of 360 ends each 2 and 1 are taken for walls (a fifth of the 31 that once were is the limit).
 	for _, c := range []struct{ rows, times int }{{150, 20}, {300, 1}} {

@@ -433,7 +433,7 @@ func TestGrid(t *testing.T) {
 		{small + ", loads: fixed", "", "", 13},
 		{small + ", loads: condition", "Pd_20 Pd_30 Pd_40 Qd_20 Qd_30 Qd_40", "", 19},
 		{"loads: free", "", "set.case is <nil>; expected a MATPOWER case file", 0},
-		{"case: grid_test.go", "", "grid_test.go:1: ", 0},
+		{"case: sets_test.go", "", "sets_test.go:1: ", 0},
 		{"case: none.m", "", "set.case: open none.m: no such file", 0},
 	} {
 		var s Set

@@ -127,7 +127,7 @@ func TestLawsAreGood(t *testing.T) {
 			t.Logf("%s: %v", p.Name, v)
 			alarms++
 		}
-		samples = samples[:300*p.Dim]
+		samples = samples[:min(300, n)*p.Dim]
 		for i := range samples {
 			samples[i] = x[i%p.Dim]
 		}

@@ -1,14 +1,15 @@
 """Motions of arms from their published files to a table: landing by the commands of `landing init`, the planner, OMPL.
 
     pip install pin ompl example-robot-data rtb-data numpy
-    python tools/bench/rivals/arm_motions.py FOLDER --landing ./landing ARM.urdf … [--for 3m] [--steps draft,train,judge]
+    python tools/bench/rivals/arm_motions.py FOLDER --landing ./landing ARM.urdf … [--for 3m] [--steps draft,train,…]
 
 Each arm gets a folder in FOLDER. draft runs `landing init`, and the command that it prints plans 2000 motions and 100
-unseen pairs of places. train runs `landing train` once more at each call. judge generates three motions of each pair.
-Pinocchio reads them: velocities, accelerations, limits, ends, and the room of the problem's spheres and of the
-published meshes, both at and between the points of the files. The planner of landing plans 300 other motions with the
-same command. OMPL's RRT-Connect, with its simplification, goes between the ends of the first motion of each pair, for the
-same spheres and margin, by Pinocchio's collision checks. Times are processor milliseconds of one motion.
+unseen pairs of places. train runs `landing train` once more at each call. generate makes three motions of each pair.
+judge reads them by Pinocchio: velocities, accelerations, limits, ends and the room of the problem's spheres, at the points
+of the file and between them. meshes measures the room of the published meshes at these points. rivals plans 300 other
+motions with the planner of landing, by the same command. OMPL's RRT-Connect, with its simplification, goes between the
+ends of the first motion of each pair, for the same spheres and margin, by Pinocchio's collision checks. Times are
+processor milliseconds of one motion.
 """
 
 import argparse
@@ -23,7 +24,7 @@ from pathlib import Path
 
 import numpy as np
 
-from pinocchio_paths import MOST, Solids, measured, numbers
+from pinocchio_paths import MOST, Arm, Solids, measured, numbers
 
 
 def run(folder, *command):
@@ -108,25 +109,44 @@ def by_ompl(arm, solids, pairs):
     return np.array(took), found, calls / len(pairs)
 
 
-def judge(a, folder, urdf):
-    base, tip, balls, margin, bodies = problem(folder)
+def asked(folder, urdf, **more):
+    """The motions of a folder and what they are to keep, as the judge takes them."""
+    base, tip, balls, _, bodies = problem(folder)
+    flags = dict(urdf=str(urdf), base=base, tip=tip, file=str(folder / "motions.json"), ends=str(folder / "unseen.csv"),
+                 sphere=balls, capsule=[], box=[], fix=[], upright=[], acceleration="", bodies="", body=bodies, between=2)
+    return argparse.Namespace(**flags | more)
+
+
+def generate(a, folder, urdf):
     made = sorted((folder / "runs").glob("*"))[-1].relative_to(folder)
     out, cpu = run(folder, a.landing, "generate", made, "--condition", "unseen.csv", "-n", 3, "-o", "motions.json", "--json",
                    "--force", "--workers", 1)
-    finished = json.loads(out)["finished"]
-    flags = dict(urdf=str(urdf), base=base, tip=tip, file=str(folder / "motions.json"), ends=str(folder / "unseen.csv"),
-                 sphere=balls, capsule=[], box=[], fix=[], upright=[], acceleration="", bodies="", tolerance=1e-6)
-    arm, messages, of, bad = measured(argparse.Namespace(**flags, body=bodies, between=4))
-    flags["bodies"] = "meshes"
-    meshes = measured(argparse.Namespace(**flags, body=[], between=0))[2]["least room, m"]
-    print(f"\n{folder.name}: {len(messages)} motions, {(~bad).sum()} can be run; repaired "
-          f"{finished['repaired']}, drawn again {len(finished['replaced_samples'] or [])}\n")
+    said = json.loads(out)
+    n, finished = said["samples"], said["finished"]
+    print(f"\n{folder.name}: {n} motions, repaired {finished['repaired']}, drawn again "
+          f"{len(finished['replaced_samples'] or [])}; {1e3 * cpu / n:.1f} processor ms each, with repair, motion in time, "
+          "file and start of the program")
+
+
+def judge(a, folder, urdf):
+    _, messages, of, bad = measured(asked(folder, urdf))
+    print(f"\n{folder.name}: {len(messages)} motions, {(~bad).sum()} can be run\n")
     print("| of each motion | least | median | most | allowed |\n| --- | --- | --- | --- | --- |")
-    of["room of the published meshes, m"] = meshes
     for name, v in of.items():
         if len(v) and name != "off the task, rad or m":
             allowed = MOST.get(name, ">= 0" if "room" in name else "")
             print(f"| {name} | {v.min():.3g} | {np.median(v):.3g} | {v.max():.4g} | {allowed} |")
+
+
+def meshes(a, folder, urdf):
+    v = measured(asked(folder, urdf, body=[], bodies="meshes", between=1))[2]["least room, m"]
+    print(f"\n{folder.name}: room of the published meshes at the points, m: {v.min():.3g}, {np.median(v):.3g}, {v.max():.3g}")
+
+
+def rivals(a, folder, urdf):
+    base, tip, balls, margin, bodies = problem(folder)
+    arm, messages = Arm(urdf, base, tip), json.loads((folder / "motions.json").read_text())
+    arm.place(np.zeros(len(arm.turning)))
     names = [arm.model.names[j] for j in arm.turning]
     ends = lambda m: [[p["positions"][m["joint_names"].index(k)] for k in names] for p in (m["points"][0], m["points"][-1])]
     took, found, calls = by_ompl(arm, Solids(arm, bodies, [("sphere", numbers(b, 4)) for b in balls], margin),
@@ -135,8 +155,7 @@ def judge(a, folder, urdf):
     plan[plan.index("-n") + 1], plan[plan.index("-o") + 1] = "300", "planned.npy"
     _, planned = run(folder, a.landing, *plan, "--seed", 7, "--workers", 1)
     record = json.loads((folder / "planned.json").read_text())
-    print("\n| who | found | processor ms a motion |\n| --- | --- | --- |")
-    print(f"| landing generate, with repair and motion in time | {len(messages)} of {len(messages)} | {1e3 * cpu / len(messages):.1f} mean |")
+    print(f"\n{folder.name}:\n\n| who | found | processor ms a motion |\n| --- | --- | --- |")
     print(f"| landing make arm | {record['paths']} of {record['queries']} | {1e3 * planned / record['paths']:.1f} mean |")
     print(f"| OMPL, no motion in time | {found} of {len(took)} | {took.mean():.1f} mean, {np.median(took):.1f} median, "
           f"{np.quantile(took, 0.99):.1f} p99; {calls:.0f} states looked at |")
@@ -148,11 +167,11 @@ def main():
     p.add_argument("urdf", type=Path, nargs="+")
     p.add_argument("--landing", default="landing", type=lambda s: str(Path(s).resolve()) if "/" in s else s)
     p.add_argument("--for", dest="budget", default="3m")
-    p.add_argument("--steps", default="draft,train,judge")
+    p.add_argument("--steps", default="draft,train,generate,judge,meshes,rivals")
     a = p.parse_args()
     for step in a.steps.split(","):
         for urdf in a.urdf:
-            {"draft": draft, "train": train, "judge": judge}[step](a, a.folder / urdf.stem, urdf.resolve())
+            globals()[step](a, a.folder / urdf.stem, urdf.resolve())
 
 
 if __name__ == "__main__":

@@ -4,16 +4,19 @@
     python grid_diffusion.py solve case14.m drawn.csv -o solved.csv                # PYPOWER
 
 `draw` trains a denoising diffusion model (Ho et al. 2020) of the standardised columns for so many seconds of
-processor time: x_t = √ā_t x_0 + √(1 − ā_t) ε with the cosine schedule of ā, a network of three hidden layers that predicts ε,
-Adam with a falling rate, and an average of the weights. It then draws by the reverse chain.
+processor time: x_t = √ā_t x_0 + √(1 − ā_t) ε with their schedule of ā, and a network of three hidden layers that
+predicts ε. Adam has a falling rate, and the weights are averaged. Samples are drawn by the reverse chain. With --keep a
+training that is terminated (SIGTERM) goes on when it is called again.
 
-`solve` starts Newton's method at each drawn state. It keeps loads, the voltages of generators, and active generation
-but that of the reference. It prints how many load flows have a solution and how many solutions violate a limit by more than 1e-6 per unit,
-and writes the solutions.
+`solve` starts Newton's method at each drawn state. It keeps the loads, the voltages of generators, and the active
+generation but that of the reference. It prints how many load flows have a solution, and how many solutions violate a
+limit by more than 1e-6 per unit. It writes the solutions.
 """
 
 import argparse
 import math
+import os
+import signal
 import time
 
 import numpy as np
@@ -31,9 +34,7 @@ def draw(args):
     rows = torch.tensor(np.loadtxt(args.file, delimiter=",", skiprows=1), dtype=torch.float32)
     mean, sd = rows.mean(0), rows.std(0)
     data, d = (rows - mean) / sd, rows.shape[1]
-    share = torch.arange(args.steps + 1) / args.steps
-    signal = torch.cos((share + 0.008) / 1.008 * math.pi / 2) ** 2
-    β = (1 - signal[1:] / signal[:-1]).clamp(max=0.999)
+    β = torch.linspace(1e-4, 0.02, args.steps) * 1000 / args.steps
     ā = torch.cumprod(1 - β, 0)
     waves = math.pi * 2.0 ** torch.arange(6)
     sizes = [d + 2 * len(waves)] + 3 * [args.width]
@@ -46,8 +47,19 @@ def draw(args):
         angle = (t / args.steps)[:, None] * waves
         return net(torch.cat([x, torch.sin(angle), torch.cos(angle)], 1))
 
-    updates = 0
-    while (spent := time.process_time() - began) < args.seconds:
+    updates, before, stopped = 0, 0, []
+    signal.signal(signal.SIGTERM, lambda *_: stopped.append(True))
+    if args.keep and os.path.exists(args.keep):
+        kept = torch.load(args.keep)
+        net.load_state_dict(kept["net"])
+        adam.load_state_dict(kept["adam"])
+        average, updates, before = kept["average"], kept["updates"], kept["spent"]
+        torch.manual_seed(args.seed + updates)
+    while (spent := before + time.process_time() - began) < args.seconds:
+        if stopped and args.keep:
+            torch.save({"net": net.state_dict(), "adam": adam.state_dict(), "average": average, "updates": updates,
+                        "spent": spent}, args.keep)
+            raise SystemExit(f"terminated after {updates} updates, {spent:.3g} s")
         adam.param_groups[0]["lr"] = args.rate * 0.5 * (1 + math.cos(math.pi * spent / args.seconds))
         x = data[torch.randint(len(data), (args.batch,))]
         t = torch.randint(args.steps, (args.batch,))
@@ -112,8 +124,8 @@ def solve(args):
         for q, by in over.items():
             broken[q] = broken.get(q, 0) + (by > 1e-6)
     spent = (time.process_time() - began) / len(states)
-    print(f"{len(out)} of {len(states)} load flows have a solution, after {np.mean(iterations):.2g} iterations; "
-          f"{feasible} keep all limits; violated by: {broken}; {spent:.2g} s a state")
+    print(f"{len(out)} of {len(states)} load flows have a solution, after {np.mean(iterations or [0]):.2g} iterations; "
+          f"{feasible} keep all limits; violated by: { {q: int(n) for q, n in broken.items()} }; {spent:.2g} s a state")
     write(args.output, header, out)
 
 
@@ -131,6 +143,7 @@ verb.add_argument("file", help="CSV of rows, as landing make grid writes it")
 verb.add_argument("--seconds", type=float, default=360, help="processor time of the training")
 verb.add_argument("-n", "--number", type=int, default=2000)
 verb.add_argument("-o", "--output", required=True)
+verb.add_argument("--keep", help="file of a training that is terminated")
 for name, value in (("width", 512), ("batch", 1024), ("steps", 500), ("threads", 1), ("seed", 1)):
     verb.add_argument("--" + name, type=int, default=value)
 verb.add_argument("--rate", type=float, default=1e-3)

@@ -37,6 +37,7 @@ shapes are Coal's. Without Pinocchio the script says so and ends; a violation ab
 
 import argparse
 import json
+import re
 import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
@@ -298,8 +299,11 @@ class Solids:
         import coal
         self.arm, g = arm, pin.GeometryModel()
         if not texts:
-            at = Path(arm.urdf).resolve().parents
-            g = pin.buildGeomFromUrdf(arm.model, arm.urdf, pin.GeometryType.COLLISION, [str(p) for p in at])
+            above = Path(arm.urdf).resolve().parents
+            there = lambda m: next((str(p / r) for p in above for r in (m[1], m[1].partition("/")[2]) if (p / r).is_file()),
+                                   m[0])
+            text = re.sub(r'package://([^"]+)', there, Path(arm.urdf).read_text())
+            g = pin.buildGeomFromUrdfString(arm.model, text, pin.GeometryType.COLLISION)
         for i, t in enumerate(texts):
             link, v = t.rsplit(":", 1)
             v, f = numbers(v, 4), arm.model.frames[arm.frame(link)]
