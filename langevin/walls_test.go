@@ -528,9 +528,3 @@ func TestEndsAgreeInsideWalls(t *testing.T) {
 		}
 	}
 }
-
-// Folded reports whether an elastic wall sent back the step to x_k of path i.
-func (p *Paths) Folded(i, k int) bool {
-	_, ok := p.folded(i, k)
-	return ok
-}
