@@ -290,7 +290,7 @@ def test_ctrl_c_keeps_the_run(folder: Path) -> None:
 
 def test_the_binary_does_not_outlive_python(folder: Path) -> None:
     """A kernel that is killed takes its training with it, which keeps its work."""
-    script = INTERRUPTED.replace("signal.SIGINT", "signal.SIGKILL" if os.name != "nt" else "signal.SIGTERM")
+    script = INTERRUPTED.replace("getpid(), signal.SIGINT", f"getpid(), signal.SIG{'KILL' if os.name != 'nt' else 'TERM'}")
     subprocess.run([sys.executable, "-c", script], capture_output=True, timeout=120, check=False)
     status = folder / "runs" / "circle-001" / "status.json"
     import time
