@@ -76,7 +76,8 @@ func Load(ctx context.Context, p *problem.Problem, pool *parallel.Pool, report f
 	if err == nil {
 		err = l.spare(within, tell)
 	}
-	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+	late := err == nil && p.Train.Clock == "processor" && l.loading.Seconds() > budget
+	if late || errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
 		return nil, fault.Errorf(fault.Check, "", "the budget of %.4g s ended before the training, while %s; a larger "+
 			"train.max_seconds (--for) helps", budget, doing)
 	}

@@ -90,6 +90,9 @@ func (t *training) heldOut(ctx context.Context) error {
 	seconds := t.watch.now().Sub(start).Seconds()
 	t.watch.judged += seconds
 	verdict, ends := t.trainer.Hear(e, seen...)
+	if t.held != nil {
+		t.trainer.State.Judged.Of = t.held.Of
+	}
 	measures := t.trainer.State.Judged.Measures
 	m := measures[len(measures)-1]
 	if ends && verdict.From < verdict.After {
@@ -140,8 +143,8 @@ func (t *training) lossEstimate(ctx context.Context) (e metric.Estimate, seen []
 	}
 	rows, paths, _ := heldOutCounts(t.run.Loaded)
 	in, internal := constraint.As[*conformation.Internal](t.run.Process.Set)
-	if internal { // a network overfits the many angles before it knows the torsions
-		t.held.Of = 2 * in.Torsions()
+	if j := t.trainer.State.Judged; internal && (j == nil || j.Of > 0) { // of an earlier version's run: all coordinates
+		t.held.Of = 2 * in.Torsions() // a network overfits the many angles before it knows the torsions
 	}
 	losses := t.held.Losses(t.trainer.Average())
 	if internal { // conformers are near a few minima: one in none would outweigh all others

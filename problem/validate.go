@@ -64,8 +64,14 @@ func check(p *Problem, proc *langevin.Process) error {
 	}
 	if p.Network.OctavesOf == "start" || p.Network.Scales != nil {
 		if can := m.Capabilities(); can.Start == nil && can.Noising == nil {
-			return p.key(KeyNetworkOctavesOf, "start",
-				"point, and no network.scales: where paths of "+m.Name()+" began is not known")
+			if why := ": where paths of " + m.Name() + " began is not known"; p.Network.Scales != nil {
+				return p.key("network.scales", len(p.Network.Scales), "none"+why)
+			} else {
+				return p.key(KeyNetworkOctavesOf, "start", "point"+why)
+			}
+		}
+		if p.Network.Scales != nil && p.Network.Octaves > 0 && p.Network.OctavesOf != "start" {
+			return p.key(KeyNetworkOctavesOf, p.Network.OctavesOf, "start, beside network.scales")
 		}
 		if p.Network.Octaves == 0 && p.Network.Scales == nil {
 			return p.key(KeyNetworkOctavesOf, p.Network.OctavesOf, "point, or network.octaves of at least 1")

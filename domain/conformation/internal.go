@@ -238,7 +238,9 @@ func (s *Internal) keeps(c Condition) bool {
 	if c.Low < c.High && c.Kind != Volume && c.Kind != Dihedral {
 		return false
 	}
-	if slices.ContainsFunc(s.links, func(l link) bool { return l.by[1].at < 0 && l.flattens(c) }) {
+	if slices.ContainsFunc(s.links, func(l link) bool {
+		return l.by[1].at < 0 && math.Abs(math.Remainder(l.by[1].mid-math.Pi, 2*math.Pi)) <= same && l.flattens(c)
+	}) {
 		return true
 	}
 	f, point := s.newFrame(), make([]float64, s.dim)

@@ -200,8 +200,8 @@ func (f *Folder) Renewable(names ...string) error {
 	for _, name := range names {
 		hash, err := HashFile(f.Path(name))
 		if !f.Force && !errors.Is(err, fs.ErrNotExist) && (err != nil || !slices.Contains(hashes[name], hash)) {
-			return fault.Errorf(fault.Exists, f.Path(name), "was changed since landing report wrote it, or comes from "+
-				"elsewhere; it is not written over without --force")
+			return fault.Errorf(fault.Exists, f.Path(name), "was changed since landing report wrote it, or an "+
+				"earlier version or another program wrote it; it is not written over without --force")
 		}
 	}
 	return nil

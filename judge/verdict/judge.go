@@ -22,7 +22,7 @@ type judge struct {
 	unitX, unitR     []int     // clusters of samples and rows, of those that are looked at; nil: there are none
 	effX, effR       float64   // samples and rows that would say as much if each came alone
 	span             int       // rows in their order that depend on each other; 0: they do not
-	inflation        float64   // of the variance of a difference between samples and rows, by that
+	inflation        float64   // of the variance of a difference between samples and rows, by that, less 1
 	centres          []float64 // of regions
 	place            float64   // distance up to which points are in one place (metric.Place)
 	law              float64   // effects so far of findings that tell of the law of the other rows

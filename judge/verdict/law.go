@@ -53,7 +53,7 @@ func apart(x, y []float64, d int) float64 {
 // do not say. Where nothing is found, and too little could have been, the law counts as not judged.
 func (j *judge) anotherLaw() {
 	t := j.Energy
-	t.Statistic /= metric.Float(j.inflation)
+	t.Statistic /= metric.Float(1 + j.inflation)
 	if Within(t) || !(float64(t.PValue) <= levels[AnotherLaw]) {
 		level, n, m := levels[Observables]/float64(max(len(j.Numbers), 1)), int(j.effX), int(j.effR)
 		if seen := visible(level, n, m); seen > mostUnseen && !j.lawFound() {
@@ -243,7 +243,7 @@ func (j *judge) spread() {
 		first = n
 	}
 	given, at := largest(func(i int) int { return first + i })
-	if given /= math.Sqrt(j.inflation); given == 0 {
+	if given /= math.Sqrt(1 + j.inflation); given == 0 {
 		return
 	}
 	extreme := 1

@@ -45,7 +45,7 @@ func (j *judge) cluster() {
 	}
 	j.effX = effective(j.unitX, len(j.outX), len(x)/d)
 	j.effR = effective(j.unitR, len(j.outR), len(r)/d)
-	if j.inflation = 1; j.unitR == nil {
+	if j.unitR == nil {
 		j.inOrder()
 	}
 }
@@ -69,7 +69,7 @@ func (j *judge) inOrder() {
 		}
 	}
 	if found && fewest < m {
-		j.effR, j.span, j.inflation = fewest, int(2*m/fewest), (1/n+1/fewest)/(1/n+1/m)
+		j.effR, j.span, j.inflation = fewest, int(2*m/fewest), (1/n+1/fewest)/(1/n+1/m)-1
 	}
 }
 

@@ -114,7 +114,8 @@ func inOrder(p process, n int, seed uint64) Verdict {
 	return Of(e)
 }
 
-// Frames of trajectories count as fewer rows: at most 2 % of verdicts are "not good".
+// Frames of trajectories count as fewer rows: at most 2 % of verdicts are "not good". Of four verdicts two are too
+// many, which has a chance of 0.2 % at 2 %.
 func TestFrames(t *testing.T) {
 	times := max(4, *verdicts/25)
 	for _, p := range framed {

@@ -345,15 +345,23 @@ func defend(o *Options, plan [][]guess, p *record) int {
 func measured(ctx context.Context, o *Options, workers []*worker, by [][]guess, p *record, round int) (plan [][]guess,
 	seen []Seen, _ *record, err error) {
 	N, T, from := o.Process.Schedule.N, len(workers[0].terms), 0
-	n := min(pilots, mostRecord/(12*N*T)/rows*rows)
+	tables := 4
+	if o.Process.Split {
+		tables = 6
+	}
+	n := min(pilots, mostRecord/(tables*N*T)/rows*rows)
 	if n < 2*rows {
 		return nil, nil, nil, fault.Errorf(fault.Config, "", "%d steps and %d numbers of constraints are too many to "+
-			"guide samples; expected at most %d in their product (--set process.steps helps)", N, T, mostRecord/24/rows)
+			"guide samples; expected at most %d in their product (--set process.steps helps)", N, T,
+			mostRecord/(2*tables)/rows)
 	}
 	if p == nil {
 		table := func(rows int) [][]float64 { return slices.Collect(slices.Chunk(make([]float64, rows*2*n), 2*n)) }
-		p = &record{T, n, table(N * T), table(N * T), table(N * T), table(N * T), table(N * T), table(N * T), table(T),
-			slices.Repeat([]bool{true}, 2*n)}
+		p = &record{terms: T, plain: n, v: table(N * T), dot: table(N * T), moved: table(N * T), size: table(N * T),
+			end: table(T), failed: slices.Repeat([]bool{true}, 2*n)}
+		if o.Process.Split {
+			p.pushed, p.early = table(N*T), table(N*T)
+		}
 	} else {
 		from = n
 	}
@@ -399,7 +407,7 @@ func measured(ctx context.Context, o *Options, workers []*worker, by [][]guess, 
 			at := k*T + t
 			r, _ := p.weighted(at, ahead, p.good(at, ahead))
 			dense.Axpy(end, -r.κ, p.moved[at]) // where it would be without shifts from here on
-			if k > 0 {
+			if k > 0 && p.pushed != nil {
 				dense.Axpy(end, -r.λ, p.pushed[at-T])
 			}
 			g, σ := p.fitted(at, end)
@@ -499,7 +507,7 @@ func (p *record) weighted(at int, end, weight []float64) (g guess, σ float64) {
 		all := mean(func(i int) float64 { return z[i] * z[i] })
 		return mean(func(i int) float64 { return left(i) * z[i] }) / max(all, 1e-300)
 	}
-	if g.κ = response(p.dot[at]); at >= p.terms {
+	if g.κ = response(p.dot[at]); at >= p.terms && p.early != nil {
 		g.λ = response(p.early[at-p.terms])
 	}
 	all := max(mean(func(i int) float64 { return left(i) * left(i) }), y*y*1e-18, 1e-300)

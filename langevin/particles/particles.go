@@ -126,7 +126,7 @@ const (
 	mostTerms   = 8    // inequalities that are terms of their own; of more, the largest at a point counts
 	tolerance   = 1e-9 // of equalities, and of Σ's own inequalities after the last projection
 	constant    = 1e-9 // share of its size below which a number is the same at all points
-	// Numbers of a record. There are two at once.
+	// Numbers of a record, of plain pilots; guided ones are as many.
 	mostRecord = 1 << 26
 	pilotRound = 1 << 10 // of keyed.Round
 	numbers    = 1 << 19 // of starts for each sample, so that calls that go on have others

@@ -125,6 +125,83 @@ func TestKnownLaws(t *testing.T) {
 	}
 }
 
+// flights is the best score of data N(0, 1) for ULLA: cx x + cq p̃ at each step, by covariances of paths.
+type flights struct {
+	p      *langevin.Process
+	cx, cq []float64
+	end    float64 // variance of x_N
+}
+
+func flying(p *langevin.Process) *flights {
+	s := &flights{p: p}
+	xx, xm, mm := 1., 0., 1. // of x_{k+1} and p_{k+1}
+	for k := range p.Schedule.N {
+		τ, back := p.Schedule.Tau(k), p.BackTau(k)
+		a := p.Decay(τ)
+		xm = a * xm
+		xx, xm = xx+2*τ*xm+τ*τ*mm, xm+τ*mm
+		xq, mq, qq := 0., 0., 1.
+		if k+1 < p.Schedule.N {
+			next := p.Schedule.Tau(k + 1)
+			a, r := p.Decay(next), next/p.MomentumTau(k)
+			xq, mq, qq = r*a*xm, r*a*mm, r*r
+		}
+		det := xx*qq - xq*xq
+		s.cx = append(s.cx, τ/(back*back)*(xm*qq-mq*xq)/det)
+		s.cq = append(s.cq, τ/(back*back)*(mq*xx-xm*xq)/det-p.Decay(back)/back)
+	}
+	s.end = xx
+	return s
+}
+
+func (s *flights) Eval(dst, x, q []float64, _ int, t float64) {
+	k := int(math.Round(t/s.p.Schedule.Dt())) - 1
+	for i, v := range x {
+		dst[i] = s.cx[k]*v + s.cq[k]*q[i]
+	}
+}
+
+// Noise before the score is shifted, too. With a linear score the law of the run is N(0, s²), s² from plain samples.
+// The tolerances are those of TestKnownLaws.
+func TestKnownLawOfSplitNoise(t *testing.T) {
+	const n, many = 2000, 40_000
+	o := options(&Cut{Set: set(t, "", "x[0] >= 0")}, 2, 1)
+	o.Process = &langevin.Process{Set: zoo.Euclidean{D: 2}, Method: langevin.ULLA, Friction: math.Sqrt(13), Split: true,
+		Schedule: langevin.Schedule{N: 50, T: 1, SigmaMin: 0.165, SigmaMax: 3.3}}
+	score := flying(o.Process)
+	o.Scores = func(int) langevin.Score { return score }
+	o.Begin = func(uint64, uint64, []bool) langevin.Prior { return wide(math.Sqrt(score.end)) }
+	plain, square := make([]float64, 2*many), 0.0
+	testkit.Must(langevin.NewSimulator(o.Process, o.Pool, 500).Backward(t.Context(), plain, make([]bool, many), 0, 9,
+		o.Begin(0, 0, nil), o.Scores))
+	for _, v := range plain {
+		square += v * v / (2 * many)
+	}
+	s := math.Sqrt(square)
+	o.Cut.Set = set(t, "", fmt.Sprintf("x[0] >= %v", 2*s))
+	o.Whole = constraint.All(zoo.Euclidean{D: 2}, o.Cut.Hard())
+	x, r, err := Draw(t.Context(), o, n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tail := math.Erfc(2/math.Sqrt2) / 2
+	above := math.Exp(-2) / math.Sqrt(2*math.Pi) / tail
+	for j, want := range [][2]float64{{above, math.Sqrt(1 + 2*above - above*above)}, {0, 1}} {
+		sum, square := 0.0, 0.0
+		for i := range n {
+			sum, square = sum+x[2*i+j]/s, square+x[2*i+j]*x[2*i+j]/(s*s)
+		}
+		mean := sum / n
+		sd, se := math.Sqrt(square/n-mean*mean), 1/math.Sqrt(r.Effective)
+		if math.Abs(mean-want[0]) > (4*se+0.04)*want[1] || math.Abs(sd/want[1]-1) > 3*se+0.05 {
+			t.Errorf("x[%d] is %.3f ± %.3f; expected %.3f ± %.3f (%+v)", j, mean, sd, want[0], want[1], r)
+		}
+	}
+	if math.Abs(s-1) > 0.1 || r.Effective < n/2 || math.Abs(r.LogShare-math.Log(tail)) > 0.1 {
+		t.Errorf("s %.3f; ln share %.3f; expected %.3f; %+v", s, r.LogShare, math.Log(tail), r)
+	}
+}
+
 // A level weighs points by 1/|∇k|, a surface does not: on a circle in polar weights the two differ.
 func TestMeasures(t *testing.T) {
 	const n = 2000

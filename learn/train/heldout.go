@@ -93,6 +93,7 @@ func Judge(loss bool) string {
 // difference. After 3 evaluations, which are twice the epochs, without another one the training ends (Hear).
 type Judged struct {
 	Measures  []Measured `json:"measures"`
+	Of        int        `json:"of,omitempty"`    // Held.Of of the losses: those of other coordinates do not compare
 	Since     int        `json:"since,omitempty"` // epoch from which on the rule looks: of the last Extend
 	Reference int        `json:"reference"`       // epoch; 0: there is none
 	Waited    int        `json:"waited"`          // evaluations since then, counted up to those that end it
@@ -470,11 +471,13 @@ func (h *Held[T]) Losses(m score.Model[T]) []float64 {
 			if out[item] = l.Evaluate(g, ws[worker].Forward(in, rows)); h.Of > 0 {
 				own, all := 0.0, 0.0
 				for i, v := range g {
-					if all += float64(v * v); i%w < h.Of {
-						own += float64(v * v)
+					if all += float64(v) * float64(v); i%w < h.Of {
+						own += float64(v) * float64(v)
 					}
 				}
-				out[item] *= own / all
+				if all > 0 {
+					out[item] *= own / all
+				}
 			}
 		}
 	})

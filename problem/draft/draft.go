@@ -304,6 +304,10 @@ func (l *loaded) roles(o Options, d *Draft) error {
 			if j < 0 || l.molecule != nil || f.flag != "drop" && slices.Contains(s.Text, j) {
 				return fault.Errorf(fault.Usage, "", "--%s: %s", f.flag, noColumn(s, want))
 			}
+			if asked[j] && f.flag != "drop" || kept[j] && f.flag == "condition" {
+				return fault.Errorf(fault.Usage, "", "--%s: %q is in --drop or --keep, too; expected it in one of them",
+					f.flag, want)
+			}
 			f.of[j] = true
 		}
 	}
