@@ -7,23 +7,17 @@ import (
 	"math"
 	"slices"
 
-	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
 
-	"github.com/landing-diffusion/landing/base/keyed"
 	"github.com/landing-diffusion/landing/base/parallel"
 	"github.com/landing-diffusion/landing/base/superpose"
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/geometry"
-	"github.com/landing-diffusion/landing/constraint/mesh"
-	"github.com/landing-diffusion/landing/constraint/mesh/spectrum"
-	"github.com/landing-diffusion/landing/constraint/zoo"
 	"github.com/landing-diffusion/landing/domain/conformation"
 	"github.com/landing-diffusion/landing/domain/molecule"
 	"github.com/landing-diffusion/landing/domain/molecule/amber"
 	"github.com/landing-diffusion/landing/judge/metric"
 	"github.com/landing-diffusion/landing/langevin"
-	"github.com/landing-diffusion/landing/learn/levelset"
 )
 
 // Conformations describes frames of a molecule by constrained Langevin dynamics with a force
@@ -309,180 +303,4 @@ func letDown(x []float64, energy *amber.Potential, solver *geometry.Solver) {
 			return
 		}
 	}
-}
-
-// RotationMixture describes the synthetic data of the paper's SO(10) experiment: a mixture, in equal parts, of wrapped
-// normal laws around random centres of SO(n),
-//
-//	X = C_j exp(A),   j uniform, C_j by Haar measure, A skew
-//
-// with A_ij = −A_ji, i < j, independent and normal with standard deviation SD (so SD·√2 along a tangent direction of
-// length 1 in R^(n×n)). Zero values stand for the defaults.
-type RotationMixture struct {
-	N     int     // rows of a matrix; default 10
-	Modes int     // m; default 3
-	SD    float64 // default 0.1
-	Count int     // matrices; default 10 000
-	Seed  uint64
-}
-
-const maxRotations = 1e8 // numbers in a generated set
-
-// Generate returns the matrices, row-major, and the mode of each. Matrix i and centre j depend on the seed and on i and
-// j alone. The error is that of ctx, or an *Error that names a field, or a matrix that round-off made singular.
-func (r RotationMixture) Generate(ctx context.Context) (*Points, []int, error) {
-	r = r.resolved()
-	if _, err := r.group(); err != nil {
-		return nil, nil, err
-	}
-	d := r.N * r.N
-	if r.Count < 1 || float64(r.Count)*float64(d) > maxRotations {
-		return nil, nil, r.bad("count", r.Count, fmt.Sprintf("at least 1, and at most %.0g numbers in all",
-			maxRotations))
-	}
-	draw, err := r.Rows()
-	if err != nil {
-		return nil, nil, err
-	}
-	p := &Points{Name: fmt.Sprintf("so%d-%d", r.N, r.Modes), N: r.Count, D: d, X: make([]float64, r.Count*d)}
-	modes := make([]int, r.Count)
-	for i := range modes {
-		if err := ctx.Err(); err != nil {
-			return nil, nil, err
-		}
-		if modes[i], err = draw(p.X[i*d:(i+1)*d], uint64(i)); err != nil {
-			return nil, nil, err
-		}
-	}
-	return p, modes, nil
-}
-
-func (r RotationMixture) resolved() RotationMixture {
-	r.N, r.Modes, r.SD, r.Count = cmp.Or(r.N, 10), cmp.Or(r.Modes, 3), cmp.Or(r.SD, 0.1), cmp.Or(r.Count, 10_000)
-	return r
-}
-
-func (r RotationMixture) bad(field string, value any, want string) error {
-	return &Error{File: "rotations", Column: field, Value: fmt.Sprint(value), Want: want}
-}
-
-// group returns SO(n), after a look at all fields but Count.
-func (r RotationMixture) group() (*zoo.Orthogonal, error) {
-	group, err := zoo.NewOrthogonal(r.N, zoo.OrthogonalOptions{Special: true})
-	switch {
-	case err != nil || r.N < 2:
-		return nil, r.bad("n", r.N, "2 to 100 rows")
-	case r.Modes < 1 || r.Modes > 10_000:
-		return nil, r.bad("modes", r.Modes, "1 to 10000")
-	case !(r.SD > 0) || r.SD > 1e3:
-		return nil, r.bad("sd", r.SD, "a standard deviation above 0 and at most 1000")
-	}
-	return group, nil
-}
-
-// Rows returns what writes matrix number i to x (n²) and tells its mode; Count is not looked at. One goroutine uses it
-// at a time. Errors are those of Generate.
-func (r RotationMixture) Rows() (draw func(x []float64, i uint64) (mode int, err error), err error) {
-	r = r.resolved()
-	group, err := r.group()
-	if err != nil {
-		return nil, err
-	}
-	n, d := r.N, r.N*r.N
-	centres := make([]*mat.Dense, r.Modes)
-	for j := range centres {
-		c := make([]float64, d)
-		group.SampleUniform(c, keyed.RotationCentres.Stream(r.Seed, 0), uint64(j))
-		centres[j] = mat.NewDense(n, n, c)
-	}
-	which, tangent := keyed.RotationChoice.Stream(r.Seed, 0), keyed.RotationTangent.Stream(r.Seed, 0)
-	a, z := mat.NewDense(n, n, nil), make([]float64, d)
-	still := make([]float64, d)
-	var turn mat.Dense
-	return func(x []float64, i uint64) (int, error) {
-		mode := which.Index(r.Modes, i, 0)
-		tangent.Normals(z, i, 0)
-		for k := range n {
-			for l := range k {
-				v := r.SD * z[k*n+l]
-				a.Set(k, l, v)
-				a.Set(l, k, -v)
-			}
-		}
-		turn.Exp(a)
-		mat.NewDense(n, n, x).Mul(centres[mode], &turn)
-		if !group.Retract(x, x, still) { // the round-off of the products
-			return mode, r.bad("matrix", fmt.Sprintf("number %d, which is singular", i), "a smaller standard deviation")
-		}
-		return mode, nil
-	}, nil
-}
-
-// Eigenfunction describes the data of the paper's experiments on surfaces: points of
-// a mesh with density proportional to max(f, 0) by area, f being its K-th
-// eigenfunction, moved to a level set near it. Zero values stand for the defaults.
-type Eigenfunction struct {
-	Mesh     *mesh.Mesh // f is computed on it: cut a coarse one first (spectrum.Cut, spectrum.Levels)
-	K        int        // number of f, from 1; the constant is number 0. Default 100
-	Negative bool       // the density of −f; the entry of f of largest size is positive
-	Surface  *levelset.Surface
-	Count    int // points; default 50 000
-	Seed     uint64
-}
-
-const (
-	maxEigenfunctionPoints = 300_000_000 / 3
-	lostPoints             = 100 // that Surface does not take, besides a tenth of all
-)
-
-// An EigenfunctionSample is what Eigenfunction generates.
-type EigenfunctionSample struct {
-	*Points
-	Lambda float64 // the eigenvalue
-	Lost   int     // points that could not be moved to the surface, and were drawn again
-}
-
-// Generate draws the points. It calls tick, which may be nil, with the dimension of the space in which it searches for
-// f. The error is the context's, of kind fault.Config, or an *Error that names a field: the surface if more than a
-// tenth of the points cannot be moved to it.
-func (e Eigenfunction) Generate(ctx context.Context, tick func(size int)) (*EigenfunctionSample, error) {
-	e.K, e.Count = cmp.Or(e.K, 100), cmp.Or(e.Count, 50_000)
-	bad := func(field string, value any, want string) error {
-		return &Error{File: "eigenfunction", Column: field, Value: fmt.Sprint(value), Want: want}
-	}
-	vertices, _ := e.Mesh.N()
-	switch {
-	case e.K < 1 || e.K >= vertices:
-		return nil, bad("k", e.K, fmt.Sprintf("1 to %d, as the mesh has %d vertices", vertices-1, vertices))
-	case e.Count < 1 || e.Count > maxEigenfunctionPoints:
-		return nil, bad("count", e.Count, fmt.Sprintf("1 to %d points", maxEigenfunctionPoints))
-	}
-	functions, err := spectrum.New(e.Mesh).Lowest(ctx, e.K+1, tick)
-	if err != nil {
-		return nil, err
-	}
-	f := functions[e.K]
-	if e.Negative {
-		for v := range f.F {
-			f.F[v] = -f.F[v]
-		}
-	}
-	density, stream := spectrum.NewDensity(e.Mesh, f.F), keyed.EigenfunctionData.Stream(e.Seed, uint64(e.K))
-	p := &Points{Name: fmt.Sprintf("eigenfunction%d", e.K), N: e.Count, D: 3, X: make([]float64, 0, 3*e.Count)}
-	out, y := &EigenfunctionSample{Points: p, Lambda: f.Lambda}, make([]float64, 3)
-	for i := uint64(0); len(p.X) < 3*e.Count; i++ {
-		if i%1024 == 0 && ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		density.Sample(y, stream, i)
-		if e.Surface != nil && !e.Surface.Refine(y) {
-			if out.Lost++; out.Lost > e.Count/10+lostPoints {
-				return nil, bad("surface", fmt.Sprintf("not near the mesh (%d of %d points could not be moved to it)",
-					out.Lost, i+1), "the level set fitted to the mesh")
-			}
-			continue
-		}
-		p.X = append(p.X, y...)
-	}
-	return out, nil
 }
