@@ -16,7 +16,8 @@ import (
 
 // An Internal is the conformations of a Set by internal coordinates. The bonds make a tree, in which each atom i is
 // placed by the length of its bond to p, the angle i–p–q and the torsion i–p–q–r: r is the atom before q, or, for all
-// neighbours of p but the first, that first one, so that one torsion turns them all. A point is
+// neighbours of p but the first, that first one, so that one torsion turns them all. If a rigid group has p and two of
+// these neighbours, but not q, the first is q for the second, so that one angle tilts the group. A point is
 //
 //	(cos φ, sin φ)   of each torsion about a bond, on a circle
 //	u                of each angle, and of torsions that have a range or are of a centre with a hand:
@@ -76,7 +77,7 @@ func NewInternal(s *Set, spec Spec) (*Internal, error) {
 	case s.Dim() > s.molecule.Dim():
 		return nil, errors.New("a coordinate is a condition, which only sets of positions know")
 	}
-	if err := in.tree(spec); err != nil {
+	if err := in.tree(&spec); err != nil {
 		return nil, err
 	}
 	var factors []constraint.Set
@@ -124,7 +125,7 @@ func NewInternal(s *Set, spec Spec) (*Internal, error) {
 }
 
 // tree makes the links, from the atom with the most neighbours outwards, with the template's values.
-func (s *Internal) tree(spec Spec) error {
+func (s *Internal) tree(spec *Spec) error {
 	m, x := s.positions.molecule, s.positions.template
 	near := m.Neighbours()
 	root := 0
@@ -138,6 +139,8 @@ func (s *Internal) tree(spec Spec) error {
 	s.turns = make([][]int, m.N())
 	for k := 0; k < len(order); k++ {
 		i := order[k]
+		grouped, others := spec.grouped(i, near[i])
+		near[i] = append(grouped, others...)
 		for _, j := range near[i] {
 			if j != root && parent[j] < 0 {
 				parent[j], order = i, append(order, j)
@@ -157,6 +160,9 @@ func (s *Internal) tree(spec Spec) error {
 		}
 		lead := first[l.p]
 		switch {
+		case lead >= 0 && spec.keepsShape(i, l.p, lead) && !spec.keepsShape(i, l.p, l.q): // the group tilts
+			l.q, l.r = lead, l.q
+			s.turns[i] = slices.Clone(s.turns[lead])
 		case lead >= 0:
 			l.r = lead
 			s.turns[i] = append(s.turns[i], 2*slices.Index(order, lead)+1)
@@ -170,6 +176,13 @@ func (s *Internal) tree(spec Spec) error {
 				l.r = before.r
 			} else if l.p != root {
 				l.r = parent[l.q]
+			}
+		}
+		if lead < 0 && !spec.keepsShape(i, l.p, l.q, l.r) {
+			for _, j := range near[l.q] { // that is placed, and of the group
+				if j != l.p && spec.keepsShape(i, l.p, l.q, j) && slices.Contains(order[:k], j) {
+					l.r = j
+				}
 			}
 		}
 		s.turns[i] = append(s.turns[i], 2*k, 2*k+1)
@@ -189,7 +202,7 @@ func (s *Internal) tree(spec Spec) error {
 }
 
 // condition makes the slot of a link's torsion, and notes in both what conditions ask of them.
-func (s *Internal) condition(spec Spec, l *link, sibling bool) {
+func (s *Internal) condition(spec *Spec, l *link, sibling bool) {
 	atoms := []int{l.atom, l.p, l.q, l.r}
 	if l.r >= 0 {
 		φ := molecule.Torsion(s.positions.template, l.atom, l.p, l.q, l.r)
@@ -212,13 +225,30 @@ func (s *Internal) condition(spec Spec, l *link, sibling bool) {
 				*b = slot{at: -1, mid: c.Low + h, half: h, scale: max(s.κ, h*rangeShare)}
 			}
 		}
-		within := func(group []int) bool {
-			return !slices.ContainsFunc(own, func(i int) bool { return !slices.Contains(group, i) })
-		}
-		if l.straight || slices.ContainsFunc(spec.Rigid, within) {
+		if l.straight || spec.keepsShape(own...) {
 			b.circle, b.scale = false, 0
 		}
 	}
+}
+
+// keepsShape reports whether a rigid group has all of some atoms.
+func (s *Spec) keepsShape(atoms ...int) bool {
+	return slices.ContainsFunc(s.Rigid, func(group []int) bool {
+		return !slices.ContainsFunc(atoms, func(i int) bool { return !slices.Contains(group, i) })
+	})
+}
+
+// grouped splits the neighbours of an atom into those that a rigid group has with it and with another of them, and the
+// others.
+func (s *Spec) grouped(atom int, near []int) (grouped, others []int) {
+	for _, j := range near {
+		if slices.ContainsFunc(near, func(l int) bool { return l != j && s.keepsShape(atom, j, l) }) {
+			grouped = append(grouped, j)
+		} else {
+			others = append(others, j)
+		}
+	}
+	return grouped, others
 }
 
 // flattens reports whether a condition keeps the bonds of p to i, q and r in a plane, in whatever order it names them.

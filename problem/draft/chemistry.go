@@ -38,6 +38,7 @@ type chemist struct {
 	rigid     [][]int
 	ringed    map[molecule.Bond]int // atoms of the smallest ring that a bond is in
 	exchanged map[int]bool          // atoms with neighbours that files exchange
+	tilted    map[int]bool          // atoms of flat rings with a bond in their plane that is no part of the rigid group
 	lines     map[string][]string
 }
 
@@ -47,6 +48,7 @@ const (
 	flatCentre = 30.  // an atom's bonds out of their plane, root mean square
 	oneSide    = 50.  // a double bond's torsion from 0 or 180
 	straight   = 168. // angles beyond it are those of atoms in a line
+	tilt       = 4.5  // standard deviation of a ring's angle to such a bond: heat has 3, an aryl ether's two sides 5.5
 	flatVolume = 0.3  // Å³, of three bonds that lie nearly in a plane
 	fixedTurn  = 0.5  // standard deviation of a dihedral that is a value; heat gives it 5 and more
 	largeRing  = 8    // atoms: its double bonds have two sides
@@ -115,7 +117,8 @@ func (c *chemist) together(atoms ...int) bool {
 // look sees what there is of a molecule with conformations x.
 func look(m *molecule.Molecule, x []float64) *chemist {
 	c := &chemist{m: m, x: x, n: len(x) / m.Dim(), near: m.Neighbours(), class: m.Classes(),
-		ringed: map[molecule.Bond]int{}, exchanged: map[int]bool{}, lines: map[string][]string{}}
+		ringed: map[molecule.Bond]int{}, exchanged: map[int]bool{}, tilted: map[int]bool{},
+		lines: map[string][]string{}}
 	for _, branches := range m.Exchanges() {
 		for _, j := range c.near[branches[0][0]] {
 			c.exchanged[j] = true
@@ -170,8 +173,12 @@ func (c *chemist) rings() {
 		for _, a := range slices.Clone(group) {
 			inside := slices.DeleteFunc(slices.Clone(c.near[a]), func(i int) bool { return !slices.Contains(group, i) })
 			for _, s := range c.near[a] {
-				if !slices.Contains(group, s) && len(inside) > 1 &&
-					about(c.measure(s, a, inside[0], inside[1]), 180) <= flatRing {
+				switch {
+				case slices.Contains(group, s) || len(inside) < 2:
+				case about(c.measure(s, a, inside[0], inside[1]), 180) > flatRing:
+				case c.measure(s, a, inside[0]).SD > tilt:
+					c.tilted[a] = len(c.near[a]) == 3
+				default:
 					c.rigid[g] = append(c.rigid[g], s)
 				}
 			}
@@ -196,7 +203,7 @@ func (c *chemist) centre(j int) {
 	flat := len(near) == 3 && about(q, 180) <= flatCentre
 	centre, both, name := c.distinct(near), low < 0 && high > 0, c.name(j)
 	switch {
-	case flat && q.SD < fixedTurn && about(q, 180) < 2*fixedTurn && c.n > 2:
+	case flat && (c.tilted[j] || q.SD < fixedTurn && about(q, 180) < 2*fixedTurn && c.n > 2):
 		c.add("dihedrals", "{name: \"flat %s\", atoms: %s, value: 180}", name, c.list(near[2], j, near[0], near[1]))
 	case flat:
 	case !both && least > flatVolume || both && !centre && c.exchanged[j] && least > 2*flatVolume:
