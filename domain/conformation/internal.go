@@ -124,28 +124,60 @@ func NewInternal(s *Set, spec Spec) (*Internal, error) {
 	return in, err
 }
 
-// tree makes the links, from the atom with the most neighbours outwards, with the template's values.
-func (s *Internal) tree(spec *Spec) error {
-	m, x := s.positions.molecule, s.positions.template
-	near := m.Neighbours()
+// span returns the atoms in the order of the tree, from the one with the most neighbours outwards, their parents, and
+// the neighbours of each atom: first those that a rigid group has with it and with another of them.
+func span(m *molecule.Molecule, rigid [][]int) (order, parent []int, near [][]int) {
+	near = m.Neighbours()
 	root := 0
 	for i := range near {
 		if len(near[i]) > len(near[root]) {
 			root = i
 		}
 	}
-	order, parent := []int{root}, slices.Repeat([]int{-1}, m.N())
-	first := slices.Clone(parent) // by p: its first neighbour
-	s.turns = make([][]int, m.N())
+	order, parent = []int{root}, slices.Repeat([]int{-1}, m.N())
 	for k := 0; k < len(order); k++ {
 		i := order[k]
-		grouped, others := spec.grouped(i, near[i])
+		var grouped, others []int
+		for _, j := range near[i] {
+			if slices.ContainsFunc(near[i], func(l int) bool { return l != j && together(rigid, i, j, l) }) {
+				grouped = append(grouped, j)
+			} else {
+				others = append(others, j)
+			}
+		}
 		near[i] = append(grouped, others...)
 		for _, j := range near[i] {
 			if j != root && parent[j] < 0 {
 				parent[j], order = i, append(order, j)
 			}
 		}
+	}
+	return order, parent, near
+}
+
+// together reports whether a rigid group has all of some atoms.
+func together(rigid [][]int, atoms ...int) bool {
+	return slices.ContainsFunc(rigid, func(group []int) bool {
+		return !slices.ContainsFunc(atoms, func(i int) bool { return !slices.Contains(group, i) })
+	})
+}
+
+// Closing returns the bonds that close rings of an Internal: neither the tree nor a rigid group has them.
+func Closing(m *molecule.Molecule, rigid [][]int) []molecule.Bond {
+	_, parent, _ := span(m, rigid)
+	return slices.DeleteFunc(slices.Clone(m.Bonds), func(b molecule.Bond) bool {
+		return parent[b[0]] == b[1] || parent[b[1]] == b[0] || together(rigid, b[:]...)
+	})
+}
+
+// tree makes the links with the template's values.
+func (s *Internal) tree(spec *Spec) error {
+	m, x := s.positions.molecule, s.positions.template
+	order, parent, near := span(m, spec.Rigid)
+	root := order[0]
+	first := slices.Repeat([]int{-1}, m.N()) // by p: its first neighbour
+	s.turns = make([][]int, m.N())
+	for k, i := range order {
 		l := link{atom: i, p: parent[i], q: -1, r: -1, by: [2]slot{{at: -1}, {at: -1}}}
 		if k > 0 {
 			l.length, l.q = molecule.Distance(x, i, l.p), parent[l.p]
@@ -160,7 +192,7 @@ func (s *Internal) tree(spec *Spec) error {
 		}
 		lead := first[l.p]
 		switch {
-		case lead >= 0 && spec.keepsShape(i, l.p, lead) && !spec.keepsShape(i, l.p, l.q): // the group tilts
+		case lead >= 0 && together(spec.Rigid, i, l.p, lead) && !together(spec.Rigid, i, l.p, l.q): // the group tilts
 			l.q, l.r = lead, l.q
 			s.turns[i] = slices.Clone(s.turns[lead])
 		case lead >= 0:
@@ -178,9 +210,9 @@ func (s *Internal) tree(spec *Spec) error {
 				l.r = parent[l.q]
 			}
 		}
-		if lead < 0 && !spec.keepsShape(i, l.p, l.q, l.r) {
+		if lead < 0 && !together(spec.Rigid, i, l.p, l.q, l.r) {
 			for _, j := range near[l.q] { // that is placed, and of the group
-				if j != l.p && spec.keepsShape(i, l.p, l.q, j) && slices.Contains(order[:k], j) {
+				if j != l.p && together(spec.Rigid, i, l.p, l.q, j) && slices.Contains(order[:k], j) {
 					l.r = j
 				}
 			}
@@ -225,30 +257,10 @@ func (s *Internal) condition(spec *Spec, l *link, sibling bool) {
 				*b = slot{at: -1, mid: c.Low + h, half: h, scale: max(s.κ, h*rangeShare)}
 			}
 		}
-		if l.straight || spec.keepsShape(own...) {
+		if l.straight || together(spec.Rigid, own...) {
 			b.circle, b.scale = false, 0
 		}
 	}
-}
-
-// keepsShape reports whether a rigid group has all of some atoms.
-func (s *Spec) keepsShape(atoms ...int) bool {
-	return slices.ContainsFunc(s.Rigid, func(group []int) bool {
-		return !slices.ContainsFunc(atoms, func(i int) bool { return !slices.Contains(group, i) })
-	})
-}
-
-// grouped splits the neighbours of an atom into those that a rigid group has with it and with another of them, and the
-// others.
-func (s *Spec) grouped(atom int, near []int) (grouped, others []int) {
-	for _, j := range near {
-		if slices.ContainsFunc(near, func(l int) bool { return l != j && s.keepsShape(atom, j, l) }) {
-			grouped = append(grouped, j)
-		} else {
-			others = append(others, j)
-		}
-	}
-	return grouped, others
 }
 
 // flattens reports whether a condition keeps the bonds of p to i, q and r in a plane, in whatever order it names them.

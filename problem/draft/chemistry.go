@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/landing-diffusion/landing/domain/conformation"
 	"github.com/landing-diffusion/landing/domain/molecule"
 	"github.com/landing-diffusion/landing/internal/dense"
 	"github.com/landing-diffusion/landing/problem/discover"
@@ -44,15 +45,16 @@ type chemist struct {
 
 // Limits of what conformations show, in degrees unless said.
 const (
-	flatRing   = 15.  // torsions of a flat ring, root mean square: benzene has 6 at 300 K
-	flatCentre = 30.  // an atom's bonds out of their plane, root mean square
-	oneSide    = 50.  // a double bond's torsion from 0 or 180
-	straight   = 168. // angles beyond it are those of atoms in a line
-	tilt       = 4.5  // standard deviation of a ring's angle to such a bond: heat has 3, an aryl ether's two sides 5.5
-	flatVolume = 0.3  // Å³, of three bonds that lie nearly in a plane
-	fixedTurn  = 0.5  // standard deviation of a dihedral that is a value; heat gives it 5 and more
-	largeRing  = 8    // atoms: its double bonds have two sides
-	minima     = 0.01 // Å: conformations that are nearer to another repeat it; heat changes each bond by 0.03
+	flatRing    = 15.  // torsions of a flat ring, root mean square: benzene has 6 at 300 K
+	flatCentre  = 30.  // an atom's bonds out of their plane, root mean square
+	oneSide     = 50.  // a double bond's torsion from 0 or 180
+	straight    = 168. // angles beyond it are those of atoms in a line
+	tilt        = 4.5  // standard deviation of a ring's angle to such a bond: heat has 3, an aryl ether's two sides 5.5
+	flatVolume  = 0.3  // Å³, of three bonds that lie nearly in a plane
+	fixedTurn   = 0.5  // standard deviation of a dihedral that is a value; heat gives it 5 and more
+	closingRoom = 3.   // of angles at the bond that closes a ring, beyond those of the rows
+	largeRing   = 8    // atoms: its double bonds have two sides, and it does not close by itself
+	minima      = 0.01 // Å: conformations that are nearer to another repeat it; heat changes each bond by 0.03
 )
 
 // double has the longest bonds, in Å, that do not turn: double ones, and those of amides, esters and guanidines.
@@ -131,6 +133,12 @@ func look(m *molecule.Molecule, x []float64) *chemist {
 	for k, b := range c.m.Bonds {
 		if size := c.ringed[b]; size == 0 || size >= largeRing {
 			c.bond(k, b)
+		}
+	}
+	for _, b := range conformation.Closing(m, c.rigid) {
+		if c.ringed[b] >= largeRing {
+			c.closing(b[0], b[1])
+			c.closing(b[1], b[0])
 		}
 	}
 	return c
@@ -304,6 +312,18 @@ func (c *chemist) bond(k int, b molecule.Bond) {
 		c.Ambiguous = append(c.Ambiguous, "rows have "+name+" cis and trans")
 	}
 	c.Rotors = append(c.Rotors, name)
+}
+
+// closing bounds the angles at an atom a that the bond a–b makes, which closes a large ring: no coordinate has these,
+// and an error of each other coordinate of the ring moves them.
+func (c *chemist) closing(a, b int) {
+	for _, i := range c.near[a] {
+		if i != b {
+			q := c.measure(i, a, b)
+			c.add("angles", "{atoms: %s, range: [%g, %g]}", c.list(i, a, b),
+				math.Floor(q.Least-closingRoom), min(math.Ceil(q.Most+closingRoom), 180))
+		}
+	}
 }
 
 // gap returns how far half of the conformations lie from another at most, in Å: the root mean square difference of the

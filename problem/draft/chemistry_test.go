@@ -19,8 +19,10 @@ import (
 // disagree about.
 func TestChemistry(t *testing.T) {
 	inputs := os.DirFS(testkit.Must(filepath.Abs("testdata")))
+	crown := testkit.Must(os.ReadFile(filepath.FromSlash("../../examples/ring/ring.xyz")))
 	t.Chdir(t.TempDir())
 	testkit.OK(t, os.CopyFS(".", inputs)) // a draft names its files
+	testkit.OK(t, os.WriteFile("crown.xyz", crown, 0o666))
 	for _, c := range []struct {
 		file, atoms string
 		formula     string
@@ -97,6 +99,16 @@ func TestChemistry(t *testing.T) {
 	d = draft(t, Options{Path: "tilted.npy", Template: "amide.sdf"})
 	testkit.Contains(t, d.YAML, "    - [8, 9, 10, 11, 12, 13]\n", "a ring without the bond that tilts")
 	testkit.Contains(t, d.YAML, `{name: "flat C8", atoms: [13, 8, 7, 9], value: 180}`, "the bond in its plane")
+	// The bond that closes a ring of twelve makes angles that are no coordinates: they have the range of the rows.
+	ring, rng := testkit.Must(files.Read("crown.xyz")), rand.New(rand.NewPCG(1, 1))
+	for x = nil; len(x) < 20*len(ring.X); {
+		for _, v := range ring.X {
+			x = append(x, v+0.02*rng.NormFloat64())
+		}
+	}
+	save("crown.npy", x, 20, ring.Molecule.N(), 3)
+	d = draft(t, Options{Path: "crown.npy", Template: "crown.xyz"})
+	testkit.Contains(t, d.YAML, "  angles:\n    - {atoms: [5, 6, 7], range: [", "where the ring closes")
 	if d = draft(t, Options{Path: "frames.npy"}); d.Kind != "points" ||
 		!strings.Contains(strings.Join(d.Notes, " "), "--template FILE") {
 		t.Errorf("without one: %v", d.Notes)
