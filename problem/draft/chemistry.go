@@ -26,6 +26,7 @@ type Chemistry struct {
 	Windows   []string `json:"windows"` // double bonds, amides and similar ones, with their side
 	Rotors    []string `json:"rotors"`
 	Ambiguous []string `json:"ambiguous"` // that rows disagree about; these are left free
+	Apart     float64  `json:"apart"`     // Å: least distance of atoms more than three bonds apart; 0: none are
 }
 
 // A chemist looks at bonds and conformations, and gathers the lines of the set, by key.
@@ -324,6 +325,25 @@ func (c *chemist) closing(a, b int) {
 				math.Floor(q.Least-closingRoom), min(math.Ceil(q.Most+closingRoom), 180))
 		}
 	}
+}
+
+// apart returns how near atoms more than three bonds apart come, in tenths of an ångström; 0 without such atoms.
+func (c *chemist) apart() float64 {
+	const bonds, mostDistances = 3, 1e8
+	atoms := make([]int, c.m.N())
+	for i := range atoms {
+		atoms[i] = i
+	}
+	pairs, least := conformation.Separated(c.m, atoms, bonds), math.Inf(1)
+	for i := 0; i < c.n && len(pairs) > 0; i += 1 + c.n*len(pairs)/mostDistances {
+		for _, p := range pairs {
+			least = min(least, molecule.Distance(c.x[i*c.m.Dim():(i+1)*c.m.Dim()], p[0], p[1]))
+		}
+	}
+	if len(pairs) == 0 {
+		return 0
+	}
+	return math.Floor(10*least) / 10
 }
 
 // gap returns how far half of the conformations lie from another at most, in Å: the root mean square difference of the

@@ -108,6 +108,9 @@ func TestChemistry(t *testing.T) {
 	}
 	save("crown.npy", x, 20, ring.Molecule.N(), 3)
 	d = draft(t, Options{Path: "crown.npy", Template: "crown.xyz"})
+	if d.Molecule.Apart != 4.3 { // of the crown 4.47
+		t.Errorf("atoms more than three bonds apart come within %v Å", d.Molecule.Apart)
+	}
 	testkit.Contains(t, d.YAML, "  angles:\n    - {atoms: [5, 6, 7], range: [", "where the ring closes")
 	if d = draft(t, Options{Path: "frames.npy"}); d.Kind != "points" ||
 		!strings.Contains(strings.Join(d.Notes, " "), "--template FILE") {
