@@ -232,7 +232,7 @@ func (t *training) restoreMark() error {
 		return err
 	}
 	if !slices.Contains(names, run.CheckpointName(j.ChosenUpdates)) {
-		t.trainer.Forget()
+		t.trainer.State.Forget()
 	}
 	return t.mark()
 }
@@ -381,7 +381,7 @@ func (t *training) pace() {
 	if s := t.trainer.State; s.Budget > 0 {
 		k := t.run.Problem.Train
 		t.pacer = train.NewPacer(s.Budget, k.Refresh, k.EvaluateEvery, k.Config(0, 0).Epochs, s.Epoch,
-			t.trainer.Reading(t.watch.spent(), t.watch.evaluated, t.watch.judged))
+			t.trainer.State.Reading(t.watch.spent(), t.watch.evaluated, t.watch.judged))
 	}
 }
 
@@ -390,7 +390,7 @@ func (t *training) paced() error {
 	if t.pacer == nil {
 		return nil
 	}
-	t.pacer.Epoch(t.trainer.State.Epoch, t.trainer.Reading(t.watch.spent(), t.watch.evaluated, t.watch.judged))
+	t.pacer.Epoch(t.trainer.State.Epoch, t.trainer.State.Reading(t.watch.spent(), t.watch.evaluated, t.watch.judged))
 	d, due := t.trainer.Pace(t.pacer)
 	if !due {
 		return nil

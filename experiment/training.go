@@ -100,7 +100,7 @@ func (t *training) attach() error {
 
 // MakeRows makes the rows of the run's engine, which is of rank 1 or higher.
 func (r *Run) MakeRows(ctx context.Context) error {
-	t := &training{run: r}
+	t := &training{run: r, watch: stopwatch{now: time.Now}}
 	model, err := r.model()
 	if err != nil {
 		return err

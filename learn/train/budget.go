@@ -226,8 +226,8 @@ func (t *Trainer[T]) Pace(p *Pacer) (Decision, bool) {
 
 // Reading returns the clocks of the training: spent in all, and of it in evaluations and in
 // held-out distances of this call.
-func (t *Trainer[T]) Reading(spent, evaluated, judged float64) Reading {
-	return Reading{spent, t.State.Simulated, evaluated, judged, t.State.Prepared}
+func (s *State) Reading(spent, evaluated, judged float64) Reading {
+	return Reading{spent, s.Simulated, evaluated, judged, s.Prepared}
 }
 
 // Extend makes a training go on by its Config, which says more epochs than before, or if seconds is above 0 for so
