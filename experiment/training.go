@@ -100,7 +100,7 @@ func (t *training) attach() error {
 
 // MakeRows makes the rows of the run's engine, which is of rank 1 or higher.
 func (r *Run) MakeRows(ctx context.Context) error {
-	t := &training{run: r, watch: stopwatch{now: time.Now}}
+	t := &training{run: r}
 	model, err := r.model()
 	if err != nil {
 		return err
@@ -193,7 +193,9 @@ func (t *training) trains(m score.Model[float32]) {
 	p := t.run.Problem
 	t.source = t.run.Method.Source(t.run.learned(), t.run.Pool)
 	t.trainer = train.New(p.Train.Config(p.Seed, p.Condition.Drop), t.source, m, t.run.Pool)
-	t.trainer.Now = t.watch.now
+	if t.watch.now != nil { // else this process is told what to do
+		t.trainer.Now = t.watch.now
+	}
 }
 
 // loop makes the prior and trains the epochs that are left, or those that the budget holds.
