@@ -15,7 +15,6 @@ import (
 	"github.com/landing-diffusion/landing/base/keyed"
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/formula"
-	"github.com/landing-diffusion/landing/internal/processor"
 	"github.com/landing-diffusion/landing/tools/constrainttest"
 	"github.com/landing-diffusion/landing/tools/testkit"
 	"github.com/landing-diffusion/landing/tools/testkit/golden"
@@ -188,57 +187,6 @@ func TestLargeSetsArePacked(t *testing.T) {
 	runtime.ReadMemStats(&after)
 	if mb := (after.TotalAlloc - before.TotalAlloc) >> 20; mb > 800 {
 		t.Errorf("compiling and evaluating takes %d MB", mb)
-	}
-}
-
-// A BenchmarkScale reports seconds of processor time, of compiling and of packed derivatives at a point.
-func BenchmarkScale(b *testing.B) {
-	terms := func(n int) formula.Spec {
-		return formula.Spec{Dim: 1000, Equality: []formula.Component{{Name: "a", Expr: fmt.Sprintf(
-			"sum(i in 0..%d, x[i %% 1000]*sin(x[(3*i) %% 1000] + i)) - 1", n-1)}}}
-	}
-	covariance := func(n int) formula.Spec {
-		c := normals(3, n*n)
-		return formula.Spec{Dim: n, Equality: []formula.Component{{Name: "risk", Expr: "dot(x, C*x) = 1"}},
-			Let: formula.Definitions{{Name: "C", Make: func(s *expr.Scope) error {
-				return s.Define("C", s.Graph().Array(c, n, n))
-			}}}}
-	}
-	for _, c := range []struct {
-		name string
-		spec formula.Spec
-	}{
-		{"ring of 100", ring(100)}, {"ring of 1000", ring(1000)}, {"ring of 10000", ring(10_000)},
-		{"terms 1000", terms(1000)}, {"terms 10000", terms(10_000)}, {"terms 100000", terms(100_000)},
-		{"terms 262144", terms(1 << 18)}, {"terms 1000000", terms(1_000_000)}, {"covariance of 100", covariance(100)},
-		{"covariance of 300", covariance(300)}, {"covariance of 500", covariance(500)},
-	} {
-		b.Run(c.name, func(b *testing.B) {
-			for b.Loop() {
-				began := processor.Seconds()
-				s, err := formula.New(c.spec)
-				b.ReportMetric(processor.Seconds()-began, "s-compile")
-				if err != nil {
-					b.Log(err)
-					continue
-				}
-				e, size, components := s.Program.NewEvaluator(), 0, len(s.Capabilities().Support)
-				for _, at := range s.Capabilities().Support {
-					size += len(at)
-				}
-				x, v, m := normals(1, c.spec.Dim), make([]float64, components), make([]float64, size)
-				const times = 20
-				for k, call := range []func(){func() { e.SparseJacobians(v, m, x, 1) },
-					func() { e.SparseHessianVectors(m, x, x, 1) }} {
-					call()
-					began := processor.Seconds()
-					for range times {
-						call()
-					}
-					b.ReportMetric((processor.Seconds()-began)/times, []string{"s-jacobian", "s-hessian"}[k])
-				}
-			}
-		})
 	}
 }
 
