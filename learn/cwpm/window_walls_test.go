@@ -177,10 +177,10 @@ func residuals(
 	return mean, se, size, same
 }
 
-// On a torus with a hole, curved Σ and a curved wall, the mean of u along the wall's normal, in layers of a fifth of the
-// window and by the sign of p̃, is that of û: within 0.005, for the wall's curvature, and five standard errors (0.004 to
-// 0.005), which one of 20 exceeds by chance once in 80 000 seeds. Walls that are not unfolded make 0.1 to 0.6 of it in
-// the first layers of a disc.
+// On a torus with a hole, curved Σ and a curved wall, the mean of u along the wall's normal, in layers of a fifth of
+// the window and by the sign of p̃, is that of û: within 0.005, for the wall's curvature, and five standard errors
+// (0.004 to 0.005), which one of 20 exceeds by chance once in 80 000 seeds. Walls that are not unfolded make 0.1 to 0.6
+// of it in the first layers of a disc.
 func TestWindowAtAHoleInATorus(t *testing.T) {
 	if testing.Short() {
 		t.Skip("simulates for some seconds")
