@@ -228,8 +228,8 @@ func (s *Internal) tree(spec *Spec) error {
 		s.links = append(s.links, l)
 	}
 	if len(order) < m.N() {
-		return fmt.Errorf("its bonds join %d of the %d atoms of the template; internal coordinates are of one molecule: "+
-			"leave out counter-ions and solvent", len(order), m.N())
+		return fmt.Errorf("its bonds join %d of the %d atoms of the template; internal coordinates are of one "+
+			"molecule: leave out counter-ions and solvent", len(order), m.N())
 	}
 	return nil
 }
