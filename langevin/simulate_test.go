@@ -258,6 +258,38 @@ func TestEmpiricalTakesAny(t *testing.T) {
 	}
 }
 
+// A score that leaves the finite numbers stops the simulation, naming sample,
+// step and component. The sample is named by its number, whatever the first is.
+func TestDivergence(t *testing.T) {
+	p := process(zoo.Sphere{D: 3}, ULLA)
+	pool := testkit.Pool(t, 1)
+	prior, _ := UniformPrior(p)
+	target := make([]float64, 3)
+	nan := scoreFunc(func(dst, x, _ []float64, _ float64) {
+		clear(dst)
+		if x[0] == target[0] {
+			dst[1] = math.NaN()
+		}
+	})
+	backward := func(first, sample uint64) {
+		t.Helper()
+		prior.Sample(target, keyed.New(1, keyed.Prior, 0), sample)
+		out, failed := make([]float64, 30), make([]bool, 10)
+		_, err := NewSimulator(p, pool, 4).Backward(context.Background(), out, failed, first, 1, prior,
+			func(int) Score { return nan })
+		var e *DivergedError
+		if !errors.As(err, &e) {
+			t.Fatalf("got %v", err)
+		}
+		if e.Sample != int(sample) || e.Component != "radius" || e.Direction != "backward" || e.Step != p.Schedule.N-1 {
+			t.Errorf("sample %d of those from %d on: got %v", sample, first, e)
+		}
+	}
+	backward(0, 2)
+	backward(70, 72)
+	backward(70, 76) // of the second block
+}
+
 // The main job's simulation: 663 paths of 50 steps on the sphere.
 func BenchmarkVolcanoForward(b *testing.B) {
 	p := &Process{
