@@ -148,6 +148,7 @@ func TestLimitsOfProcesses(t *testing.T) {
 		{"Walls", OLLA, func(p *Process) { p.Walls = PaperWalls + 1 }},
 		{"Walls", OLLA, func(p *Process) { p.Walls = -1 }},
 		{"Landing.Rate", OLLA, func(p *Process) { p.Landing.Rate = nan }},
+		{"Landing.Rate", OLLA, func(p *Process) { p.Landing.Rate = 0 }},
 		{"Landing.Rate", ULLA, func(p *Process) { p.Landing.Rate = inf }},
 		{"", ULLAP, func(p *Process) { p.Landing.Rate = -1 }},
 		{"", ULLA, func(p *Process) { p.Landing.Explicit, p.Landing.Rate = false, -1 }},

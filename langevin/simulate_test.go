@@ -168,33 +168,6 @@ func TestBackwardPathsFollowTheStepper(t *testing.T) {
 	}
 }
 
-// Failed projections are counted in both directions, never dropped.
-func TestFailuresAreCounted(t *testing.T) {
-	p := process(zoo.Sphere{D: 3}, OLLAP)
-	p.Schedule.SigmaMin, p.Schedule.SigmaMax = 2, 2 // steps of 0.6 radii: some leave the ball
-	x0, _ := Start(t.Context(), p, 200, 1)
-	pool := testkit.Pool(t, 2)
-	sim := NewSimulator(p, pool, 64)
-	var paths Paths
-	report, err := sim.Forward(context.Background(), &paths, x0, 1, 0)
-	testkit.OK(t, err)
-	count := 0
-	for _, f := range paths.Failed {
-		if f {
-			count++
-		}
-	}
-	if count == 0 || count != report.Failed {
-		t.Errorf("%d rows failed, %d reported", count, report.Failed)
-	}
-	prior, _ := UniformPrior(p)
-	out, failed := make([]float64, len(x0)), make([]bool, 200)
-	report, err = sim.Backward(context.Background(), out, failed, 0, 1, prior, func(int) Score { return zeroScore{} })
-	if err != nil || report.Failed == 0 {
-		t.Errorf("backward: %d failures, %v", report.Failed, err)
-	}
-}
-
 // A simulator, its paths and its flags carry nothing from one run into the next.
 func TestRunsAreApart(t *testing.T) {
 	rough, calm := process(zoo.Sphere{D: 3}, OLLAP), process(zoo.Sphere{D: 3}, OLLAP)
@@ -574,40 +547,5 @@ func TestTolerateForward(t *testing.T) {
 	_, err = NewSimulator(process(box, OLLA), pool, 16).Forward(t.Context(), &paths, x0, 3, 1)
 	if !errors.As(err, new(*DivergedError)) {
 		t.Errorf("not asked to tolerate it: %v", err)
-	}
-}
-
-// The empirical prior holds the terminal states of the forward paths that did not
-// fail, in order; if none is left, it says so.
-func TestEmpiricalPrior(t *testing.T) {
-	pool := testkit.Pool(t, 2)
-	x0 := make([]float64, 0, 3*40)
-	for range 40 {
-		x0 = append(x0, 0, 0, 1)
-	}
-	for _, c := range []struct {
-		σ     float64
-		fails bool
-	}{{1, true}, {20, true}, {0.1, false}} {
-		p := &Process{Set: zoo.Sphere{D: 3}, Method: OLLAP,
-			Schedule: Schedule{N: 4, T: 1, SigmaMin: c.σ, SigmaMax: c.σ}}
-		testkit.OK(t, p.Validate())
-		sim := NewSimulator(p, pool, 16)
-		var paths Paths
-		testkit.Must(sim.Forward(context.Background(), &paths, x0, 3, 5))
-		var want []float64
-		for i := range paths.Count {
-			if !paths.Failed[i] {
-				want = append(want, paths.At(i, 4)...)
-			}
-		}
-		if (len(want) < len(x0)) != c.fails {
-			t.Fatalf("σ = %g: %d of %d paths are good", c.σ, len(want)/3, paths.Count)
-		}
-		got, err := sim.EmpiricalPrior(context.Background(), x0, 3, 5)
-		var none *PriorError
-		if errors.As(err, &none) != (len(want) == 0) || err != nil && none == nil || !slices.Equal(got.States, want) {
-			t.Errorf("σ = %g: %d states, want %d; %v", c.σ, len(got.States)/3, len(want)/3, err)
-		}
 	}
 }

@@ -182,30 +182,6 @@ func TestULLACurvatureTerm(t *testing.T) {
 	}
 }
 
-// Potentials with vectors of their own work in blocks that are not full.
-func TestPotentialsInPartBlocks(t *testing.T) {
-	for _, f := range []Potential{Quadratic{Center: []float64{1, 2, 3}, Weight: []float64{3, 2, 1}},
-		Linear{B: []float64{1, 2, 3}}} {
-		p := process(zoo.Sphere{D: 3}, ULLA)
-		p.Potential = f
-		x, ζ := pointOn(t, p), []float64{0.1, 0.2, 0.3}
-		one, part, failed := make([]float64, 3), make([]float64, 3), make([]bool, 1)
-		testkit.Must(p.NewStepper(1).Forward(one, x, x, ζ, failed, 1, 1))
-		testkit.Must(p.NewStepper(8).Forward(part, x, x, ζ, failed, 1, 1))
-		if one[0] != part[0] || one[1] != part[1] || one[2] != part[2] {
-			t.Errorf("%T: %v in a full block, %v in a part", f, one, part)
-		}
-		a, b := newSplitting(p, 1), newSplitting(p, 8)
-		xa, xb, pa, pb := append([]float64(nil), x...), append([]float64(nil), x...), make([]float64, 3),
-			make([]float64, 3)
-		_, errA := a.step(xa, pa, ζ, failed, 1)
-		_, errB := b.step(xb, pb, ζ, failed, 1)
-		if errA != nil || errB != nil || xa[0] != xb[0] {
-			t.Errorf("%T: splitting differs in a part block", f)
-		}
-	}
-}
-
 // A flight with no landing point turns back: same point, opposite momentum.
 func TestSplittingTurnsBack(t *testing.T) {
 	p := process(zoo.Sphere{D: 3}, ULLA)

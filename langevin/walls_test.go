@@ -346,21 +346,6 @@ func TestUnfold(t *testing.T) {
 	}
 }
 
-// The mirror of a wall that is not orthogonal to Σ is that of its tangent part: on the
-// line x_1 = 0 a wall of any slope across reflects along the line.
-func TestMirrorIsTangent(t *testing.T) {
-	set := walls{zoo.Affine{A: [][]float64{{0, 1}, {1, 5}}, B: []float64{0, 1}}, 1} // x_0 + 5x_1 ≤ 1 on x_1 = 0
-	for _, m := range []Method{ULLA, ULLAP} {
-		p := flying(set, m, 1, 1)
-		y := make([]float64, 2)
-		x, prev, zero := []float64{0.5, 0}, []float64{-0.2, 0}, make([]float64, 2)
-		info, err := p.NewStepper(1).Forward(y, x, prev, zero, make([]bool, 1), 1, 0)
-		if err != nil || info.Reflected != 1 || math.Abs(y[0]-0.8) > 1e-11 || math.Abs(y[1]) > 1e-15 {
-			t.Errorf("%v: to %v, %+v, %v", m, y, info.Bounces, err)
-		}
-	}
-}
-
 // Paths, folds, samples and counts do not depend on workers and blocks; the paths stay
 // inside, and so does what is generated.
 func TestElasticPathsAreReproducible(t *testing.T) {

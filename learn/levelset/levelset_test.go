@@ -287,66 +287,6 @@ func TestGoldenTrajectories(t *testing.T) {
 	}
 }
 
-// Steps of OLLA-P and ULLA-P themselves, from the golden states, against the golden ones:
-// both lie on the line through the proposal along the normal at the start, so they differ
-// along it alone, by what the reference leaves at |h| < 1e-4. Ours are on Σ.
-func TestGoldenProjectedSteps(t *testing.T) {
-	set := bunny(t)
-	for file, m := range map[string]langevin.Method{"over": langevin.OLLAP, "under": langevin.ULLAP} {
-		g := golden.Read(t, "sdf_bunny_"+file+".npz")
-		f := func(name string) []float64 { return g[name].AsFloat64() }
-		name := map[langevin.Method]string{langevin.OLLAP: "OLLA_P_", langevin.ULLAP: "ULLA_P_"}[m]
-		p := &langevin.Process{
-			Set: set, Method: m, Friction: 20,
-			Schedule: langevin.Schedule{N: 3, T: f("timesteps")[3], SigmaMin: 0.2, SigmaMax: 0.6},
-		}
-		testkit.OK(t, p.Validate())
-		net, err := score.FromLayers[float64](g, "net_layer_")
-		testkit.OK(t, err)
-		field := score.NewField(net.Model(score.Reading{}, kernel.Float32), 8)
-		n := len(f("x_init")) / 3
-		s, compared := p.NewStepper(n), 0
-		for _, direction := range []string{"fwd", "bwd"} {
-			row := func(k int) []float64 { return f(name + direction + "_hist")[k*3*n : (k+1)*3*n] }
-			for j := 1; j < 3; j++ { // the step before tells the momentum
-				got, failed := make([]float64, 3*n), make([]bool, n)
-				ζ := f("noise_z")[j*3*n : (j+1)*3*n]
-				if direction == "fwd" {
-					_, err = s.Forward(got, row(j), row(j-1), ζ, failed, n, j)
-				} else {
-					_, err = s.Backward(got, row(j), row(j-1), ζ, failed, n, 2-j, field)
-				}
-				testkit.OK(t, err)
-				h, normal := make([]float64, n), make([]float64, 3*n)
-				set.Jacobians(h, normal, row(j), n)
-				set.Values(h, got, n)
-				for i, ok := range f(name + direction + "_ok") {
-					if ok == 0 || failed[i] {
-						continue
-					}
-					d, along, size := [3]float64{}, 0.0, 0.0
-					for e := range d {
-						d[e] = got[3*i+e] - row(j + 1)[3*i+e]
-						along += d[e] * normal[3*i+e]
-						size += normal[3*i+e] * normal[3*i+e]
-					}
-					aside := 0.0
-					for e := range d {
-						aside = max(aside, math.Abs(d[e]-along/size*normal[3*i+e]))
-					}
-					if compared++; aside > golden.Tolerance || math.Abs(along) > 3e-4*size || math.Abs(h[i]) > 1e-12 {
-						t.Errorf("%v, %s, state %d of row %d: %.3g aside, %.3g along the normal, h = %.3g",
-							m, direction, j+1, i, aside, along/math.Sqrt(size), h[i])
-					}
-				}
-			}
-		}
-		if compared < 2*n {
-			t.Errorf("%v: %d states compared", m, compared)
-		}
-	}
-}
-
 // flat has the gradients of a set and values of zero, so that landing does nothing and a step is its tangential part.
 type flat struct{ *Set }
 
