@@ -134,7 +134,7 @@ func minor(n, k int) string {
 
 // semidefinite proposes that symmetric matrices have no negative eigenvalue, where none of the rows'
 // leading minors is negative.
-func (l *loaded) semidefinite(d *Draft, n int) {
+func (t *sheet) semidefinite(d *Draft, n int) {
 	const most = 6
 	if n > most {
 		return
@@ -143,9 +143,9 @@ func (l *loaded) semidefinite(d *Draft, n int) {
 	for k := 2; k <= n; k++ {
 		least[k] = math.Inf(1)
 		a := make([]float64, k*k)
-		for r := range l.n {
+		for r := range t.n {
 			for i := range k {
-				copy(a[i*k:(i+1)*k], l.x[r*n*n+i*n:])
+				copy(a[i*k:(i+1)*k], t.x[r*n*n+i*n:])
 			}
 			least[k] = min(least[k], dense.Eliminate(a, nil, k))
 		}
