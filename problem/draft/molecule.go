@@ -18,7 +18,7 @@ import (
 func (l *loaded) moleculeSet(o Options, d *Draft) []string {
 	c := look(l.molecule, l.x)
 	d.Holds, d.Nearly, d.Molecule = []Proposal{}, []Proposal{}, &c.Chemistry
-	d.Molecule.Formula, d.Molecule.LeftOut = l.formula, l.hydrogens
+	d.Molecule.Formula, d.Molecule.LeftOut, d.Molecule.Apart = l.formula, l.hydrogens, c.apart()
 	if gap := c.gap(); gap < minima {
 		d.note("half of the conformations repeat another within %.1g Å: they were relaxed to minima, so samples can "+
 			"only repeat these. For shapes at a temperature use frames of dynamics (docs/tutorial-conformers.md)", gap)
@@ -30,7 +30,7 @@ func (l *loaded) moleculeSet(o Options, d *Draft) []string {
 			"(landing init --atoms all keeps them)", text.Plural(l.hydrogens, "hydrogen")))
 	}
 	lines = append(lines, internal, "  bonds: template")
-	for _, key := range []string{"rigid", "chirality", "dihedrals"} {
+	for _, key := range []string{"rigid", "chirality", "angles", "dihedrals"} {
 		if of := c.lines[key]; len(of) > 0 {
 			lines = append(lines, "  "+key+":")
 			for _, line := range of {
