@@ -19,6 +19,7 @@ const (
 	torsionWave    = 2. // and how many octaves, of molecules by internal coordinates
 	torsionOctaves = 2
 	batchRows      = 1024
+	smallBatch     = 128     // where paths take most of the time
 	manyBatches    = 16      // of an epoch
 	pathNumbers    = 1 << 27 // that paths may be: a gigabyte
 	centred        = 10_000  // coordinates up to which config.yaml holds their means and standard deviations
@@ -68,13 +69,17 @@ func Learning(l *Measures, n Noise) (out []Choice) {
 	}
 	add("train.window", window, "%s", why)
 	batch, paths := batches(l.Rows, l.Coordinates, steps)
-	add("train.batch", batch, "at most %d of the rows", batchRows)
+	cost := pathCost(l, steps, rowWork(l, width, layers, octaves))
+	if cost > float64(steps) && batch > smallBatch && !l.Torsions {
+		add("train.batch", smallBatch, "paths take most of the time: more updates cost little")
+	} else {
+		add("train.batch", batch, "at most %d of the rows", batchRows)
+	}
 	if paths < l.Rows {
 		add("train.paths", paths, "rows take turns: an epoch of all %d would be long, and its paths large", l.Rows)
 	}
 	times := min(5, steps)
 	add("train.times_per_path", times, "rows of one path repeat each other")
-	cost := pathCost(l, steps, rowWork(l, width, layers, octaves))
 	add("train.refresh", refreshed(cost, steps, times), "a path of %d steps costs as much as %.2g rows of it", steps,
 		cost)
 	add("train.optimizer", "muon", "all directions of a matrix are learned at once")

@@ -1,6 +1,7 @@
 package choose
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"testing"
@@ -40,6 +41,20 @@ func TestBatches(t *testing.T) {
 		if got := chosen(out, "train.paths"); got != want || chosen(out, "train.batch") != c.batch {
 			t.Errorf("%d rows in R^%d: train.paths %v, train.batch %v", c.rows, c.d, got, chosen(out, "train.batch"))
 		}
+	}
+}
+
+// Batches are small where a step of a path costs more than a row of the network, as it does with many components.
+func TestSmallBatch(t *testing.T) {
+	for _, c := range []struct {
+		rows, components int
+		torsions         bool
+		want             int
+	}{{2000, 1, false, 1024}, {2000, 5000, false, 128}, {100, 5000, false, 100}, {2000, 5000, true, 1024}} {
+		l := earth
+		l.Rows, l.Components, l.Torsions = c.rows, c.components, c.torsions
+		out := Learning(&l, Noise{Steps: 50, Horizon: 1, Max: 1, Min: 0.1})
+		testkit.Equal(t, chosen(out, "train.batch"), any(c.want), fmt.Sprint(c))
 	}
 }
 
