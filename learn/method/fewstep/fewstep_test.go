@@ -242,8 +242,8 @@ func TestSamplesAreFeasible(t *testing.T) {
 	}
 }
 
-// A condition stays as it is: paths are paired with rows of their own condition, losses do not see it, and a sample is on
-// the Σ of its own, whatever a network says of it.
+// A condition stays as it is: paths are paired with rows of their own condition, losses do not see it, and a sample is
+// on the Σ of its own, whatever a network says of it.
 func TestCondition(t *testing.T) {
 	free := testkit.Must(formula.New(formula.Spec{Dim: 3, Equality: []formula.Component{
 		{Name: "circle", Expr: "x[0]^2 + x[1]^2 - x[2]^2"}}}))
@@ -285,7 +285,7 @@ func TestCondition(t *testing.T) {
 	for i := range n {
 		if h := x[i*d]*x[i*d] + x[i*d+1]*x[i*d+1] - x[i*d+2]*x[i*d+2]; x[i*d+2] != data[i*d+2] ||
 			math.Abs(h) > 1e-12 {
-			t.Errorf("sample %d is off its circle by %.3g, with condition %v instead of %v", i, h, x[i*d+2], data[i*d+2])
+			t.Errorf("sample %d is off its circle by %.3g, with condition %v for %v", i, h, x[i*d+2], data[i*d+2])
 		}
 	}
 }

@@ -317,8 +317,8 @@ func (r *imager) reflected(y, x []float64) bool {
 	return near < r.far
 }
 
-// mirror finds the images of the rows. Rows with a condition have none: motions have hundreds of walls, and their images
-// took most of the time of a training.
+// mirror finds the images of the rows. Rows with a condition have none: motions have hundreds of walls, and images took
+// most of the time of a training.
 func (s *Source[T]) mirror() {
 	set, d, n := s.m.proc.Set, s.d, len(s.failed)
 	if len(set.Inequalities()) == 0 || len(s.ks) < 2 || len(s.m.held) > 0 {
