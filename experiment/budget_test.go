@@ -59,7 +59,7 @@ func budgeted(t *testing.T, settings ...string) *Run {
 // weightsOf returns the newest checkpoint's weights as they lie on disk, and its state.
 func weightsOf(t *testing.T, r *Run) (string, train.State) {
 	t.Helper()
-	names, err := r.Folder.Checkpoints()
+	names, err := r.Folder.Checkpoints().Names()
 	if err != nil || len(names) == 0 {
 		t.Fatalf("no checkpoint: %v", err)
 	}

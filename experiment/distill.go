@@ -235,7 +235,7 @@ func teacher(r *Run, checkpoint string) (run.Teacher, error) {
 		return t, err
 	}
 	t.Manifest = run.Hash(manifest)
-	t.Weights, err = r.Folder.WeightsHash(checkpoint)
+	t.Weights, err = r.Folder.Checkpoints().WeightsHash(checkpoint)
 	return t, err
 }
 
@@ -286,8 +286,8 @@ func ReportStudent(ctx context.Context, teacher, student *Run, checkpoint string
 	if err != nil {
 		return nil, err
 	}
-	var m run.Manifest
-	if err := student.Folder.ReadJSON(run.ManifestFile, &m); err != nil {
+	m, err := student.Folder.Manifest()
+	if err != nil {
 		return nil, err
 	}
 	report.judge(student.Problem, student.Folder.Dir, m.Teacher.Run, last.Epoch, m.Stopped != nil)
