@@ -276,4 +276,9 @@ func TestPreparationFitsBudget(t *testing.T) {
 	if l = load("train.preparation=0.5"); priorPaths(l) != all/2 || len(l.Chosen) != chosen {
 		t.Errorf("half of %d ends: %d, %v", all, priorPaths(l), l.Chosen)
 	}
+	l = load("process.method=few-ULLA")
+	q = *l.Problem
+	q.Train.MaxSeconds, l.Problem = 1e-6, &q
+	testkit.OK(t, l.spare(t.Context(), func(string) {}))
+	testkit.Equal(t, l.Problem.Train.Paths, 0, "paths of a few-step method")
 }
