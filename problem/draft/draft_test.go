@@ -489,6 +489,14 @@ func TestOnCondition(t *testing.T) {
 	if d.SetDim != 3 || strings.Contains(d.YAML, "x[4]") {
 		t.Errorf("dimension %d\n%s", d.SetDim, d.YAML)
 	}
+	d = draft(t, Options{Path: "c.csv", Given: []string{"size", "twice"}, Formulas: []string{"norm(x[0:3]) = size",
+		"x[0] <= 2*twice", "norm(x[0:3]) = twice"}})
+	for _, want := range []string{`"norm(x[0:3]) = size"`, `"x[0] <= 2*twice"`} {
+		testkit.Contains(t, d.YAML, want, "formulas of a condition")
+	}
+	if d.SetDim != 3 || len(d.Given) != 1 || d.Given[0].Expr != "norm(x[0:3]) = twice" {
+		t.Errorf("%+v\n%s", d.Given, d.YAML)
+	}
 }
 
 // Angles become points of circles, whatever else the table has.
