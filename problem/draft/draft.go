@@ -390,7 +390,7 @@ func (l *loaded) roles(o Options, d *Draft) error {
 			} else if v := s.Word(j); v != "" {
 				col.Why += " such as " + v
 			} else if s.Kinds[j] != "" {
-				col.Why = fmt.Sprintf("it holds %s, no numbers", s.Kinds[j])
+				col.Why = fmt.Sprintf("it holds %s, which is not read", s.Kinds[j])
 			} else if slices.Contains(s.Beyond, j) {
 				col.Why = "its whole numbers lie beyond 2^53, which float64 rounds: they are names"
 			}
