@@ -363,7 +363,8 @@ func (w walker) walk(node ast.Node, t reflect.Type, key string) error {
 			if strings.Count(key, "[") > sets.MaxDepth {
 				return bad(node, fmt.Sprintf("sets within sets at most %d deep", sets.MaxDepth))
 			}
-			names, typeOf = sets.KeysOf(kind), func(name string) (reflect.Type, bool) { return sets.KeyType(kind, name) }
+			names = sets.KeysOf(kind)
+			typeOf = func(name string) (reflect.Type, bool) { return sets.KeyType(kind, name) }
 		}
 		values, ok := Pairs(node)
 		if !ok {

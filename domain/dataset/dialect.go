@@ -148,7 +148,8 @@ func unmarked(cell string) (number, mark string) {
 	below := number != "" && number[0] == '-'
 	switch letter := strings.TrimPrefix(mark, "°"); {
 	case number == "" || number[len(number)-1] < '0' || number[len(number)-1] > '9':
-	case mark == "%", mark == "°", mark != "" && strings.Contains(money, mark), len(letter) == 1 && letter != "%" && !(below && (letter == "S" || letter == "W")):
+	case mark == "%", mark == "°", mark != "" && strings.Contains(money, mark),
+		len(letter) == 1 && letter != "%" && !(below && (letter == "S" || letter == "W")):
 		return number, mark
 	}
 	return cell, ""

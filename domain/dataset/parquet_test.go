@@ -193,7 +193,8 @@ func TestDialects(t *testing.T) {
 		{"\"a\n(m)\",b\n1,2\n3,4\n", []string{"a (m)", "b"}, []float64{1, 2, 3, 4}, "in quotes"}, // lines in a cell
 		{"a,b\n1,\"2\n\"\n\"\n\n3\",4\n", []string{"a", "b"}, []float64{1, 2, 3, 4}, "in quotes"},
 		{"5\" pipe,b\n1,2\n3,4\n", []string{"5\" pipe", "b"}, []float64{1, 2, 3, 4}, ""}, // no opening quote
-		{"Wind;\n;\na;b\n1;2\n;\n3;4\n;\n", []string{"a", "b"}, []float64{1, 2, 3, 4}, "no value; its table begins in line 3"},
+		{"Wind;\n;\na;b\n1;2\n;\n3;4\n;\n", []string{"a", "b"}, []float64{1, 2, 3, 4},
+			"no value; its table begins in line 3"},
 		{"p,p\nx,y\n1,2\n3,4\n", []string{"x", "y"}, []float64{1, 2, 3, 4}, "begins in line 2"},
 		{"a,b\n[m/s],°\n1,2\n3,4\n", []string{"a", "b"}, []float64{1, 2, 3, 4}, "line 2 has units"},
 	} {

@@ -79,8 +79,9 @@ func Measure(ctx context.Context, set constraint.Set, rows []float64, seed uint6
 	if len(rows)%d != 0 {
 		panic(fmt.Sprintf("choose: %d numbers are no rows of %d", len(rows), d))
 	}
-	m := &Measures{Rows: len(rows) / d, Coordinates: d, Radius: inf, RadiusMedian: inf, RadiusThin: inf, WindowMedian: inf,
-		Components: len(constraint.Components(set)), Work: set.Capabilities().Work}
+	m := &Measures{Rows: len(rows) / d, Coordinates: d, Radius: inf, RadiusMedian: inf, RadiusThin: inf,
+		WindowMedian: inf,
+		Components:   len(constraint.Components(set)), Work: set.Capabilities().Work}
 	if m.Rows == 0 {
 		return nil, unmeasured(m, "there are none")
 	}
