@@ -75,8 +75,8 @@ func TestCompoundFaults(t *testing.T) {
 	for _, c := range []struct{ from, to, want string }{
 		{"minor: 0.6", "minor: 6", `f:4: set.product[0].major is 2; expected a radius above set.product[0].minor = 6`},
 		{"minor: 0.6", "minor: x", `f:4: set.product[0].minor is x; expected a finite number`},
-		{"minor: 0.6", "miner: 1", `f:4: set.product[0].miner: there is no such key; the keys here are kind, dim, ` +
-			`radius`},
+		{"minor: 0.6", "miner: 1", `f:4: set.product[0].miner: there is no such key; did you mean "minor"? the keys ` +
+			`here are kind, major, minor`},
 		{"minor: 0.6", "minor: 0.6, dim: 3", `f:4: set.product[0].dim: this key belongs to set.product[0].kind ` +
 			`sphere, simplex, chain`},
 		{"radius: 2", "radius: -2", `f:8: set.product[1].all[0].radius is -2; expected a number above 0`},

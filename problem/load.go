@@ -363,7 +363,8 @@ func (w walker) walk(node ast.Node, t reflect.Type, key string) error {
 			if strings.Count(key, "[") > sets.MaxDepth {
 				return bad(node, fmt.Sprintf("sets within sets at most %d deep", sets.MaxDepth))
 			}
-			names, typeOf = sets.Keys(), func(name string) (reflect.Type, bool) { return sets.KeyType(kind, name) }
+			names = sets.KeysOf(kind)
+			typeOf = func(name string) (reflect.Type, bool) { return sets.KeyType(kind, name) }
 		}
 		values, ok := Pairs(node)
 		if !ok {
@@ -461,8 +462,9 @@ func (w walker) entries(values []*ast.MappingValueNode, key string, names []stri
 			return &KeyError{Origin: line, Key: full, Fault: "the key was removed: delete it, since " + why}
 		}
 		if !ok {
-			return &KeyError{Origin: line, Key: full, Fault: fmt.Sprintf("there is no such key; the keys here are "+
-				"%s%s", strings.Join(names, ", "), text.Suggest(name, names))}
+			near := strings.Replace(text.Suggest(name, names)+";", "?;", "?", 1)
+			return &KeyError{Origin: line, Key: full, Fault: fmt.Sprintf("there is no such key%s the keys here are %s",
+				near, strings.Join(names, ", "))}
 		}
 		if seen[name] {
 			return &KeyError{Origin: line, Key: full, Fault: "the key was given before; expected each key once"}

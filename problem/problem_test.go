@@ -57,9 +57,9 @@ func TestFaults(t *testing.T) {
 			`mine.yaml:5: process.steps is 1000000000000; expected at most 1000000 steps`},
 		{"steps: 10", "steps: 1.5", `mine.yaml:5: process.steps is 1.5; expected an integer`},
 		{"steps: 10", "steps: ten", `mine.yaml:5: process.steps is ten; expected an integer`},
-		{"steps: 10", "stepz: 10", `mine.yaml:5: process.stepz: there is no such key; the keys here are method, ` +
-			`steps, horizon, sigma, friction, landing, walls, repulsion, curvature, terminal_projection, noise, ` +
-			`options; did you mean "steps"?`},
+		{"steps: 10", "stepz: 10", `mine.yaml:5: process.stepz: there is no such key; did you mean "steps"? the ` +
+			`keys here are method, steps, horizon, sigma, friction, landing, walls, repulsion, curvature, ` +
+			`terminal_projection, noise, options`},
 		{"steps: 10", "steps: 10\n  steps: 11", `mine.yaml:6: not YAML: mapping key "steps" already defined`},
 		{"min: 0.1, max: 1", "min: 3, max: 1", `mine.yaml:6: process.sigma.max is 1; expected σ_max ≥ σ_min = 3`},
 		{"min: 0.1, max: 1", "min: 0, max: 1", `mine.yaml:6: process.sigma.min is 0; expected σ_min > 0`},

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // A dialect is how a table is written, judged by all its lines. Training reads commas between cells and points in
@@ -18,12 +19,12 @@ type dialect struct {
 	comma   bool   // numbers have decimal commas
 	grouped bool   // some numbers have separators of thousands
 	quoted  bool   // quotes in rows, or around separators in a header
-	marked  bool   // some numbers have a mark behind them
+	marked  bool   // some numbers have a mark beside them
 	width   int    // cells of most lines
 }
 
 // betweens are what stands between cells. Of two that fit alike the first is taken.
-var betweens = []string{";", "\t", ",", " ", "\u00a0"}
+var betweens = []string{";", "\t", ",", "|", " ", "\u00a0"}
 
 // A shape is how a cell is written.
 type shape int
@@ -52,8 +53,13 @@ func absent(cell string) bool {
 var minus = strings.NewReplacer("\u2212", "-", "\u2013", "-", "\u2010", "-", "\u2011", "-", "\ufe63", "-", "\uff0d",
 	"-")
 
-// ascii returns a cell with a minus sign that is read, where it has another one.
+// ascii returns a cell with a minus sign that is read, where it has another one, and an e for the D before exponents of
+// Fortran.
 func ascii(cell string) string {
+	if k := strings.IndexAny(cell, "dD"); k > 0 && strings.IndexByte("0123456789.", cell[k-1]) >= 0 &&
+		k+1 < len(cell) && strings.Trim(cell[k+1:], "+-0123456789") == "" {
+		cell = cell[:k] + "e" + cell[k+1:]
+	}
 	if strings.IndexFunc(cell, func(r rune) bool { return r > unicode.MaxASCII }) < 0 {
 		return cell
 	}
@@ -127,14 +133,23 @@ func shapeOf(cell string) (s shape, grouped bool) {
 	return word, false
 }
 
-// unmarked takes a mark behind a number off it: %, °, or the letter of a direction on Earth.
+const money = "$€£¥"
+
+// unmarked takes a mark off a number: %, °, the letter of a direction on Earth, or a currency on either side.
 func unmarked(cell string) (number, mark string) {
-	number = strings.TrimRight(cell, " °%NESW")
+	if k := strings.IndexAny(cell, money); k == 0 || k == 1 && (cell[0] == '-' || cell[0] == '+') {
+		r, size := utf8.DecodeRuneInString(cell[k:])
+		if rest := strings.TrimSpace(cell[k+size:]); rest != "" && strings.IndexByte("-0123456789", rest[0]) >= 0 {
+			return cell[:k] + rest, string(r)
+		}
+	}
+	number = strings.TrimRight(cell, " °%NESW"+money)
 	mark = strings.ReplaceAll(cell[len(number):], " ", "")
 	below := number != "" && number[0] == '-'
 	switch letter := strings.TrimPrefix(mark, "°"); {
 	case number == "" || number[len(number)-1] < '0' || number[len(number)-1] > '9':
-	case mark == "%", mark == "°", len(letter) == 1 && letter != "%" && !(below && (letter == "S" || letter == "W")):
+	case mark == "%", mark == "°", mark != "" && strings.Contains(money, mark),
+		len(letter) == 1 && letter != "%" && !(below && (letter == "S" || letter == "W")):
 		return number, mark
 	}
 	return cell, ""
@@ -147,6 +162,63 @@ func (d dialect) shape(cell string) (shape, bool) {
 		return word, false
 	}
 	return shapeOf(cell)
+}
+
+// maxCell bounds the lines of a cell in quotes.
+const maxCell = 50
+
+// eachRecord is eachLine of rows: lines of one cell in quotes are one line. A quote that nothing closes within
+// maxCell lines is none.
+func eachRecord(file string, r io.Reader, f func(number int, line string) error) error {
+	var held []string
+	var numbers []int
+	apart := func() error {
+		for k, line := range held {
+			if err := f(numbers[k], line); err != nil {
+				return err
+			}
+		}
+		held, numbers = nil, nil
+		return nil
+	}
+	err := eachLine(file, r, wantRows(nil), func(number int, line string) error {
+		if len(held) == 0 && !opens(line) {
+			return f(number, line)
+		}
+		held, numbers = append(held, line), append(numbers, number)
+		if whole := strings.Join(held, "\n"); !opens(whole) {
+			first := numbers[0]
+			held, numbers = nil, nil
+			return f(first, whole)
+		}
+		if len(held) < maxCell {
+			return nil
+		}
+		return apart()
+	})
+	if err != nil {
+		return err
+	}
+	return apart()
+}
+
+// opens reports whether a text ends within quotes that begin a cell.
+func opens(text string) bool {
+	if strings.IndexByte(text, '"') < 0 {
+		return false
+	}
+	quoted, begins := false, true
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case quoted && c == '"' && i+1 < len(text) && text[i+1] == '"':
+			i++
+		case c == '"' && (quoted || begins):
+			quoted, begins = !quoted, false
+		case c != ' ':
+			begins = strings.IndexByte(";,|\t\n", c) >= 0
+		}
+	}
+	return quoted
 }
 
 // written counts what cells are if one of betweens is between them.
@@ -183,7 +255,8 @@ func (w *written) see(file string, number int, line string, header bool) {
 	if w.widths[len(cells)]++; w.widths[len(cells)] > w.widths[w.width] {
 		w.width = len(cells)
 	}
-	if strings.Contains(line, `"`) && (!header || len(cells) <= strings.Count(line, w.between)) {
+	if strings.Contains(line, `"`) && (!header || len(cells) <= strings.Count(line, w.between) ||
+		strings.Contains(line, "\n")) {
 		w.quoted = true
 	}
 	if header && w.header(line) {
@@ -221,9 +294,9 @@ func dialectOf(file string, r io.Reader, decimal string) (dialect, error) {
 		all[k] = &written{dialect: dialect{between: between}, widths: map[int]int{}}
 	}
 	header := true
-	err := eachLine(file, r, wantRows(nil), func(number int, line string) error {
+	err := eachRecord(file, r, func(number int, line string) error {
 		for k, w := range all {
-			if k < 3 && !strings.Contains(line, w.between) && w.between != "," { // a glance is enough
+			if k < 4 && !strings.Contains(line, w.between) && w.between != "," { // a glance is enough
 				w.widths[1]++
 				continue
 			}
@@ -315,7 +388,7 @@ func (d dialect) number(cell string) (float64, error) {
 		}, cell)
 	}
 	v, err := strconv.ParseFloat(cell, 64)
-	if letter := strings.Trim(mark, "°%"); letter != "" && math.Abs(v) > 180 {
+	if letter := strings.Trim(mark, "°%"+money); letter != "" && math.Abs(v) > 180 {
 		return 0, strconv.ErrSyntax
 	} else if letter == "S" || letter == "W" {
 		v = -v
@@ -336,6 +409,7 @@ func (d dialect) header(line string) bool {
 // String says in words what is not as training reads it.
 func (d dialect) String() string {
 	s := map[string]string{";": "its cells are separated by semicolons", "\t": "its cells are separated by tabs",
+		"|": "its cells are separated by bars (|)",
 		" ": "its cells are separated by blanks", "\u00a0": "its cells are separated by blanks"}[d.between]
 	if s == "" && d.quoted {
 		s = "its numbers, or commas of its header, are in quotes"
@@ -344,7 +418,7 @@ func (d dialect) String() string {
 		is  bool
 		say string
 	}{{d.comma, "its numbers have decimal commas"}, {d.grouped, "some of its numbers have separators of thousands"},
-		{d.marked, "some of its numbers have a mark behind them (%, °, N, E; S and W are read as below 0)"}} {
+		{d.marked, "some of its numbers have a mark beside them (%, °, $, N, E; S and W are read as below 0)"}} {
 		if also.is {
 			s = strings.TrimPrefix(s+" and "+also.say, " and ")
 		}

@@ -136,6 +136,10 @@ func (s *Survey) parquet(file *os.File) (*Points, error) {
 			kinds[c.Type] = true
 		} else {
 			s.Text = append(s.Text, i)
+			if s.Kinds == nil {
+				s.Kinds = map[int]string{}
+			}
+			s.Kinds[i] = strings.TrimPrefix(c.Type, "is ")
 		}
 	}
 	if len(at) == 0 {

@@ -185,11 +185,23 @@ func TestDialects(t *testing.T) {
 		{"a;b\n12,5 %;2\n3,0%;4\n", []string{"a", "b"}, []float64{12.5, 2, 3, 4}, "decimal commas and some"},
 		{"2024-01,2024-02\n1.5,2\n3,4\n", []string{"2024-01", "2024-02"}, []float64{1.5, 2, 3, 4}, ""},
 		{"1,2\n30,05\n4,-06\n", nil, []float64{1, 2, 30, 5, 4, -6}, ""},
+		{"a|b\n1.5|2\n3|4\n", []string{"a", "b"}, []float64{1.5, 2, 3, 4}, "bars"},
+		{"1.5D-01 2\n3 -4.25d2\n", nil, []float64{0.15, 2, 3, -425}, "blanks"},
+		{"a;b\n$1.50;2 €\n-£3;$-4.5\n", []string{"a", "b"}, []float64{1.5, 2, -3, -4.5}, "a mark beside"},
+		{"a\x00,\x00b\x00\n\x001\x00,\x002\x00", []string{"a", "b"}, []float64{1, 2}, ""}, // no byte order mark
+		{"\x00a\x00,\x00b\x00\n\x001\x00,\x002", []string{"a", "b"}, []float64{1, 2}, ""},
+		{"\"a\n(m)\",b\n1,2\n3,4\n", []string{"a (m)", "b"}, []float64{1, 2, 3, 4}, "in quotes"}, // lines in a cell
+		{"a,b\n1,\"2\n\"\n\"\n\n3\",4\n", []string{"a", "b"}, []float64{1, 2, 3, 4}, "in quotes"},
+		{"5\" pipe,b\n1,2\n3,4\n", []string{"5\" pipe", "b"}, []float64{1, 2, 3, 4}, ""}, // no opening quote
+		{"Wind;\n;\na;b\n1;2\n;\n3;4\n;\n", []string{"a", "b"}, []float64{1, 2, 3, 4},
+			"no value; its table begins in line 3"},
+		{"p,p\nx,y\n1,2\n3,4\n", []string{"x", "y"}, []float64{1, 2, 3, 4}, "begins in line 2"},
+		{"a,b\n[m/s],°\n1,2\n3,4\n", []string{"a", "b"}, []float64{1, 2, 3, 4}, "line 2 has units"},
 	} {
 		testkit.OK(t, os.WriteFile(path, []byte(c.text), 0o666))
 		s, err := ReadSurvey(path, Reading{})
 		dates := strings.HasPrefix(c.text, "2024-01")
-		if err == nil && dates != (len(s.Remarks) > 0 && c.header[0] > "1") {
+		if err == nil && !strings.Contains(c.foreign, "units") && dates != (len(s.Remarks) > 0 && c.header[0] > "1") {
 			t.Errorf("%q: remarks %q", c.text, s.Remarks)
 		}
 		if c.x == nil { // a header of other names than there are columns: every row is at fault
@@ -294,9 +306,17 @@ func TestSurvey(t *testing.T) {
 	if s.X[1] != 1 || s.X[2] != 2 || s.X[13] != 8 || !math.IsNaN(s.X[4]) || s.X[5] != 3 || !math.IsNaN(s.X[10]) {
 		t.Errorf("numbers %v", s.X)
 	}
-	for text, fault := range map[string]string{"": "is empty", "a,b\n": "no data", "a,b\nc,d\n": "no numbers"} {
+	for text, fault := range map[string]string{"": "is empty", "a,b\n": "no data", "a,b\nc,d\n": "no data"} {
 		testkit.OK(t, os.WriteFile(path, []byte(text), 0o666))
 		testkit.Refused(t, testkit.Err(ReadSurvey(path, Reading{})), fault, text)
+	}
+	// A last row with the sums of all columns is no row; one of whose sums is another is.
+	rows := strings.Repeat("1,0.5\n2,-0.25\n", 6)
+	for last, want := range map[string]int{"18,1.5": 1, "18,1.6": 0, "0,0": 0} {
+		testkit.OK(t, os.WriteFile(path, []byte("a,b\n"+rows+last+"\n"), 0o666))
+		s := testkit.Must(ReadSurvey(path, Reading{}))
+		testkit.Equal(t, len(s.Faulty), want, last)
+		testkit.Equal(t, s.N, 13, last)
 	}
 	if _, err := ReadSurvey("a.csv", Reading{Array: "x"}); !errors.As(err, new(*Error)) {
 		t.Errorf("an array of a table: %v", err)

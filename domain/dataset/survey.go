@@ -18,13 +18,14 @@ import (
 // A Survey is a file as it is: cells that a reader of points refuses are NaN in it, and listed.
 type Survey struct {
 	Points
-	Format string // in words: "CSV", "NPY, float32"
-	Shape  []int  // of a row
-	Array  string // of an archive: which
-	Lines  []int  // line of each row; nil of arrays
-	Text   []int  // columns that hold words, or no number, ascending
-	Empty  []int  // those of Text without words
-	Beyond []int  // those of Text whose whole numbers lie beyond ±2⁵³
+	Format string         // in words: "CSV", "NPY, float32"
+	Shape  []int          // of a row
+	Array  string         // of an archive: which
+	Lines  []int          // line of each row; nil of arrays
+	Text   []int          // columns that hold words, or no number, ascending
+	Empty  []int          // those of Text without words
+	Beyond []int          // those of Text whose whole numbers lie beyond ±2⁵³
+	Kinds  map[int]string // what columns of a Parquet file hold that are not read
 	// Foreign says in words how a table is written where training does not read it so; "" as it does.
 	Foreign string
 	Faults  []Fault // the first ones; see Judge
@@ -34,6 +35,7 @@ type Survey struct {
 
 	odd    map[[2]int]string // cells that are no finite numbers, as they are written: the first of each column
 	ragged map[int]int       // rows of another number of cells
+	total  int               // the last row if it has the sums of all others; 0: it has not
 }
 
 // A Reading is what the user says of a file. The zero value leaves it to the file.
@@ -129,6 +131,10 @@ func (s *Survey) Judge(dropped []int) {
 			s.fault(Fault{i, -1, text.Plural(cells, "column")}, "another number of columns")
 			continue
 		}
+		if s.total > 0 && i == s.total {
+			s.fault(Fault{i, -1, "sums of the rows above"}, "a row of totals")
+			continue
+		}
 		for j, v := range s.X[i*s.D : (i+1)*s.D] {
 			if v-v == 0 || skip[j] {
 				continue
@@ -199,8 +205,13 @@ func (s *Survey) table(f *os.File, how Reading) (*Points, error) {
 	var unsure *doubtful
 	var short []string
 	before, first := []string{}, 0 // lines before those of the table
-	err = eachLine(file, f, wantRows(nil), func(number int, line string) error {
+	blank := false                 // a line of separators alone
+	err = eachRecord(file, f, func(number int, line string) error {
 		row := d.cells(line)
+		if len(row) > 1 && strings.Join(row, "") == "" {
+			blank = true
+			return nil
+		}
 		for len(row) > p.D && strings.TrimSpace(row[len(row)-1]) == "" {
 			row = row[:len(row)-1]
 		}
@@ -219,17 +230,13 @@ func (s *Survey) table(f *os.File, how Reading) (*Points, error) {
 			first = number
 			if short != nil && !names { // names of columns, but for one
 				before = before[:len(before)-1]
-				for _, cell := range short {
-					p.Header = append(p.Header, unquoted(strings.TrimSpace(cell)))
-				}
+				p.Header = namesOf(short)
 			}
 			if unsure = doubt(row); unsure != nil && (how.Header == "yes" || how.Header == "no") {
 				also("whether its first line is a header only you know")
 			}
 			if how.Header == "yes" || how.Header == found || how.Header == "" && names {
-				for _, cell := range row {
-					p.Header = append(p.Header, unquoted(strings.TrimSpace(cell)))
-				}
+				p.Header = namesOf(row)
 				if names && strings.ToUpper(line) == strings.ToLower(line) {
 					p.Remarks = append(p.Remarks, fmt.Sprintf("line %d has no letter: taken for a header", number))
 				}
@@ -241,6 +248,14 @@ func (s *Survey) table(f *os.File, how Reading) (*Points, error) {
 			}
 		} else if unsure != nil {
 			unsure.see(row)
+		} else if p.N == 0 && len(p.Header) == p.D && under(row) && d.header(line) {
+			if poorer(p.Header, row) { // that was a title
+				before, p.Header, first = append(before, line), namesOf(row), number
+				return nil
+			}
+			also("its line %d has units, or words below the names of columns", number)
+			p.Remarks = append(p.Remarks, fmt.Sprintf("line %d (%s) is taken for units", number, show(line)))
+			return nil
 		}
 		if len(p.X)+p.D > maxNumbers {
 			return tooMany(file)
@@ -304,6 +319,9 @@ func (s *Survey) table(f *os.File, how Reading) (*Points, error) {
 				Want: fmt.Sprintf("%d, as in most lines", p.D)}
 		}
 	}
+	if blank {
+		also("some of its lines have no value")
+	}
 	if len(before) > 0 {
 		if p.Header == nil {
 			return nil, &Error{File: file, Value: fmt.Sprintf("%s before line %d", text.Counted(len(before),
@@ -323,7 +341,58 @@ func (s *Survey) table(f *os.File, how Reading) (*Points, error) {
 			Want: wantRows(nil)}
 	}
 	s.Shape = []int{p.D}
+	if s.totals(p) {
+		s.total = p.N - 1
+	}
 	return p, nil
+}
+
+// totals reports whether the last row has the sums of the others in all columns of numbers, two at least.
+func (s *Survey) totals(p *Points) bool {
+	const fewest, roughly = 10, 1e-6
+	columns := 0
+	for j := range p.D {
+		if slices.Contains(s.Text, j) {
+			continue
+		}
+		sum, size := 0.0, 0.0
+		for i := range p.N - 1 {
+			if v := p.X[i*p.D+j]; v-v == 0 {
+				sum, size = sum+v, size+math.Abs(v)
+			}
+		}
+		if last := p.X[(p.N-1)*p.D+j]; !(math.Abs(last-sum) <= roughly*size) || size == 0 {
+			return false
+		}
+		columns++
+	}
+	return p.N > fewest && columns > 1
+}
+
+// namesOf returns the names of columns that the cells of a header are.
+func namesOf(cells []string) (names []string) {
+	for _, cell := range cells {
+		names = append(names, unquoted(strings.Join(strings.Fields(cell), " ")))
+	}
+	return names
+}
+
+// under reports whether all cells but the first have words, as those of a line of units.
+func under(cells []string) bool {
+	return len(cells) > 1 && !slices.ContainsFunc(cells[1:], func(c string) bool { return absent(unquoted(c)) })
+}
+
+// poorer reports whether names are missing or repeat that cells do not.
+func poorer(names, cells []string) bool {
+	distinct := func(all []string) int {
+		seen := map[string]bool{}
+		for _, v := range all {
+			seen[v] = v != ""
+		}
+		delete(seen, "")
+		return len(seen)
+	}
+	return distinct(names) < distinct(namesOf(cells))
 }
 
 // unquoted returns a cell without the quotes around it.

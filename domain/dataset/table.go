@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -49,9 +50,10 @@ func (c column) parse(cell string) (v float64, want string) {
 }
 
 // eachLine calls f with the lines that are neither blank nor comments, trimmed, and the number of each. It refuses a
-// text without lines. The text is in UTF-8, in UTF-16 with a byte order mark, or in Windows-1252.
+// text without lines. The text is in UTF-8, UTF-16 or Windows-1252.
 func eachLine(file string, r io.Reader, want string, f func(number int, line string) error) error {
-	lines := bufio.NewScanner(transform.NewReader(r, unicode.BOMOverride(encoding.Nop.NewDecoder())))
+	from := bufio.NewReader(r)
+	lines := bufio.NewScanner(transform.NewReader(from, unicode.BOMOverride(encodingOf(from))))
 	lines.Buffer(nil, maxLine)
 	number := 0
 	for lines.Scan() {
@@ -82,6 +84,18 @@ func eachLine(file string, r io.Reader, want string, f func(number int, line str
 		return &Error{File: file, Value: "the file is empty", Want: want}
 	}
 	return nil
+}
+
+// encodingOf returns the decoder of a text without a byte order mark: UTF-16 has a zero byte in each ASCII character.
+func encodingOf(r *bufio.Reader) transform.Transformer {
+	switch head, _ := r.Peek(4); {
+	case len(head) < 4:
+	case head[0] != 0 && head[1] == 0 && head[2] != 0 && head[3] == 0:
+		return unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM).NewDecoder()
+	case head[0] == 0 && head[1] != 0 && head[2] == 0 && head[3] != 0:
+		return unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM).NewDecoder()
+	}
+	return encoding.Nop.NewDecoder()
 }
 
 // decodeTable reads lines of comma-separated numbers. If columns is nil, the
@@ -219,9 +233,22 @@ func mapped(name string) string {
 	return Place(name)
 }
 
+// abroad are the names of latitude and longitude in other languages.
+var abroad = map[string][]string{
+	"latitude": {"breitengrad", "breedtegraad", "breddgrad", "breddegrad", "leveysaste", "szerokość geo", "enlem",
+		"широт", "纬度", "緯度", "위도"},
+	"longitude": {"längengrad", "laengengrad", "lengtegraad", "længdegrad", "lengdegrad", "pituusaste",
+		"długość geo", "boylam", "долгот", "经度", "經度", "経度", "경도"},
+}
+
 // Place returns latitude or longitude if a column's name says one of them, as lat, lng or decimalLatitude; else "".
 func Place(name string) string {
 	name = strings.Replace(strings.ToLower(name), "lng", "lon", 1)
+	for place, words := range abroad {
+		if slices.ContainsFunc(words, func(w string) bool { return strings.Contains(name, w) }) {
+			return place
+		}
+	}
 	for _, c := range earthColumns {
 		if strings.HasPrefix(name, c.name[:3]) || strings.Contains(name, c.name[:len(c.name)-2]) {
 			return c.name

@@ -18,6 +18,7 @@ func TestDocs(t *testing.T) {
 		fmt.Sprintf("from %v to %v |", nearest, farthest),
 		fmt.Sprintf("τ_max ≤ min(%v R/√m, w/%v); from %d to %d |", arc, 1/inside, fewestSteps, mostSteps),
 		fmt.Sprintf("it turns by at most %v,", arc),
+		fmt.Sprintf("τ_max ≤ %v R₁/√m; up to %d |", thin, mostThin),
 		fmt.Sprintf("τ_0 = δ/%v; from σ_max/%v to σ_max/%v |", 1/start, 1/steepest, 1/flattest),
 		fmt.Sprintf("R/(√m + %v)", tail),
 		fmt.Sprintf("v is below %v ℓ²", short),

@@ -42,8 +42,9 @@ type Measures struct {
 	Narrow, Mode float64
 
 	// Radius is the radius of curvature 1/|II(u, u)| of {h = 0} along random unit tangents u, at a
-	// 5 % quantile over rows and tangents; +Inf where it is flat.
-	Radius, RadiusMedian float64
+	// 5 % quantile over rows and tangents; RadiusThin is the 1 % quantile, as at the rim of a thin body. +Inf where it
+	// is flat.
+	Radius, RadiusMedian, RadiusThin float64
 
 	// WindowMedian is how far a straight move along ±Π∇g_j goes from wall to wall, of whatever components,
 	// through a row: the least over the eight walls nearest to the row, the median over rows.
@@ -55,6 +56,7 @@ type Measures struct {
 
 const (
 	low      = 0.05 // quantile that stands for "small"
+	lowest   = 0.01 // for "thin"
 	one      = 1e-9 // of the spread: rows nearer than this are one
 	lookedAt = 4096 // rows, for medians of distances from the middle
 
@@ -77,8 +79,9 @@ func Measure(ctx context.Context, set constraint.Set, rows []float64, seed uint6
 	if len(rows)%d != 0 {
 		panic(fmt.Sprintf("choose: %d numbers are no rows of %d", len(rows), d))
 	}
-	m := &Measures{Rows: len(rows) / d, Coordinates: d, Radius: inf, RadiusMedian: inf, WindowMedian: inf,
-		Components: len(constraint.Components(set)), Work: set.Capabilities().Work}
+	m := &Measures{Rows: len(rows) / d, Coordinates: d, Radius: inf, RadiusMedian: inf, RadiusThin: inf,
+		WindowMedian: inf,
+		Components:   len(constraint.Components(set)), Work: set.Capabilities().Work}
 	if m.Rows == 0 {
 		return nil, unmeasured(m, "there are none")
 	}

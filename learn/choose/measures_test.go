@@ -158,6 +158,7 @@ func TestCurved(t *testing.T) {
 	m.quiet(t)
 	share(t, "ellipsoid: radius", law, m.Radius, 0.05)
 	share(t, "ellipsoid: median radius", law, m.RadiusMedian, 0.5)
+	share(t, "ellipsoid: thin radius", law, m.RadiusThin, 0.01)
 }
 
 // SO(10): II(XΩ, XΩ) = XΩ² with ‖Ω‖ = 1, of radii between √2 and √10.
@@ -475,7 +476,7 @@ func TestMeasuresAreOfRowsAsASet(t *testing.T) {
 
 func (m *Measures) lengths() []*float64 {
 	p := []*float64{&m.Spread, &m.Diameter, &m.Narrow, &m.Mode, &m.Radius,
-		&m.RadiusMedian, &m.WindowMedian}
+		&m.RadiusMedian, &m.RadiusThin, &m.WindowMedian}
 	for j := range m.Center {
 		p = append(p, &m.Center[j], &m.Scales[j])
 	}

@@ -21,6 +21,7 @@ const (
 	memory   = 14.0 // γS: how often a path forgets its momentum
 	arc      = 0.4  // τ√m/R: the angle that the largest step turns by
 	inside   = 0.5  // τ/w: how much of a window the largest step crosses
+	thin     = 2.0  // τ√m/R_1%: the largest step over the radius of curvature where Σ is thin
 	tail     = 4.0  // of a step's Gaussian length √m ± 1, which still finds Σ along the normal that it left
 	start    = 0.1  // τ_0 over the narrowest width
 )
@@ -28,6 +29,7 @@ const (
 // Bounds of the number of steps, and of σ_min/σ_max.
 const (
 	fewestSteps, mostSteps = 50, 200
+	mostThin               = 1000 // where Σ is thin
 	flattest               = 0.2
 	steepest               = 0.02
 )
@@ -56,7 +58,8 @@ type Noise struct {
 //	                          cross a window at once
 //	τ_max ≤ R_5%/(√m + 4)     of projected methods: beyond R the normal of the point that a step leaves
 //	                          meets Σ no more, and one step in a million is so long
-//	N  = 3S/τ_max             of a linear σ; from 50 to 200
+//	τ_max ≤ 2 R_1%/√m         a step does not leave a thin body far beyond its rim, from where no step leads back
+//	N  = 3S/τ_max             of a linear σ; from 50 to 200, and to 1000 where Σ is thin
 //	τ_0 ≤ a tenth of the narrowest width: σ_min = σ_max √(τ_0/τ_max), from σ_max/50 to σ_max/5
 //
 // Overdamped methods have v = S and steps of length √(τm).
@@ -67,7 +70,7 @@ func Schedule(l *Measures, n Noise) (Noise, []Choice) {
 	v := u * ℓ * ℓ
 
 	// The largest step that Σ bears.
-	longest := n.longest(l)
+	longest, rim := n.longest(l), n.rim(l)
 
 	// S and γ.
 	var S float64
@@ -97,10 +100,13 @@ func Schedule(l *Measures, n Noise) (Noise, []Choice) {
 	}
 	for range 20 {
 		if open.Steps == 0 {
-			want := math.Ceil(S / (n.mean(ratio) * longest))
-			if n.Steps = mostSteps; want < mostSteps { // false for NaN
-				n.Steps = int(math.Max(want, fewestSteps))
+			want := func(τ float64, most int) int {
+				if want := math.Ceil(S / (n.mean(ratio) * τ)); want < float64(most) { // false for NaN
+					return int(math.Max(want, fewestSteps))
+				}
+				return most
 			}
+			n.Steps = max(want(longest, mostSteps), want(rim, mostThin))
 		}
 		if given || !(l.Narrow > 0) {
 			break
@@ -128,20 +134,30 @@ func Schedule(l *Measures, n Noise) (Noise, []Choice) {
 		n.Min = n.Max * ratio
 	}
 	n.Min = math.Min(n.Min, n.Max)
-	return n, n.reasons(open, l, S, longest, goes)
+	return n, n.reasons(open, l, S, math.Min(longest, rim), goes)
 }
 
-// longest returns the largest τ that Σ bears.
+// longest returns the largest τ that Σ bears at most rows.
 func (n Noise) longest(l *Measures) float64 {
 	m := math.Sqrt(float64(max(l.Dim, 1)))
 	τ := math.Min(arc*l.RadiusMedian/m, inside*l.WindowMedian)
 	if n.Projected {
 		τ = math.Min(τ, l.Radius/(m+tail))
 	}
+	return n.ofLength(τ)
+}
+
+// rim returns the largest τ where Σ is thin.
+func (n Noise) rim(l *Measures) float64 {
+	return n.ofLength(thin * l.RadiusThin / math.Sqrt(float64(max(l.Dim, 1))))
+}
+
+// ofLength returns the τ of a step of some length in each direction.
+func (n Noise) ofLength(step float64) float64 {
 	if !n.Underdamped {
-		return τ * τ
+		return step * step
 	}
-	return τ
+	return step
 }
 
 // Bounds beyond which Strain reports given keys.
@@ -171,7 +187,7 @@ func Strain(l *Measures, open, n Noise) (notes []string) {
 	if len(given) == 1 {
 		keys, remedy = given[0]+" as given makes ", "; left out, it follows from the data"
 	}
-	τ, longest := n.Max*n.Max*n.Horizon/float64(n.Steps), n.longest(l)
+	τ, longest := n.Max*n.Max*n.Horizon/float64(n.Steps), math.Min(n.longest(l), n.rim(l))
 	if !n.Underdamped {
 		τ, longest = math.Sqrt(τ), math.Sqrt(longest)
 	}
@@ -304,8 +320,11 @@ func (n Noise) reasons(open Noise, l *Measures, S, longest float64, goes string)
 				bound = fmt.Sprintf("steps of at most %.3g: neither curvature nor walls bound them", τ)
 			}
 			add("steps", n.Steps, "the fewest that are taken; %s", bound)
-		case n.Steps == mostSteps:
+		case n.Steps == mostThin || n.Steps == mostSteps && longest == n.longest(l):
 			add("steps", n.Steps, "the most that are taken; the largest step should be %.3g and is %.3g", longest, τ)
+		case longest < n.longest(l):
+			add("steps", n.Steps, "the largest step is %.3g: the radius of curvature, %.3g in a hundredth of the "+
+				"directions, bears no longer one", τ, l.RadiusThin)
 		default:
 			add("steps", n.Steps, "the largest step is %.3g: curvature (radius %.3g) and walls (width %.3g) bear "+
 				"no longer one", τ, l.RadiusMedian, l.WindowMedian)

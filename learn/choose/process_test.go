@@ -3,16 +3,18 @@ package choose
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/landing-diffusion/landing/internal/dense"
 	"github.com/landing-diffusion/landing/langevin"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // earth are the lengths of rows all over the unit sphere.
 var earth = Measures{Rows: 5000, Coordinates: 3, Dim: 2, Spread: 1, Diameter: 2, Narrow: 0.02, RadiusMedian: 1,
-	WindowMedian: math.Inf(1)}
+	RadiusThin: 1, WindowMedian: math.Inf(1)}
 
 func (n Noise) schedule() langevin.Schedule {
 	return langevin.Schedule{N: n.Steps, T: n.Horizon, SigmaMin: n.Min, SigmaMax: n.Max, Geometric: n.Geometric}
@@ -108,7 +110,7 @@ func TestScheduleSteps(t *testing.T) {
 		t.Errorf("window 0.05: %d steps of %.3f", n.Steps, τ)
 	}
 	flat := earth
-	flat.RadiusMedian = math.Inf(1)
+	flat.RadiusMedian, flat.RadiusThin = math.Inf(1), math.Inf(1)
 	if n, why := Schedule(&flat, Noise{Underdamped: true}); n.Steps != fewestSteps ||
 		!strings.Contains(why[1].Reason, "neither curvature nor walls") {
 		t.Errorf("flat: %d steps, %+v", n.Steps, why)
@@ -120,6 +122,40 @@ func TestScheduleSteps(t *testing.T) {
 	}
 	if n, _ := Schedule(&earth, Noise{}); n.Max*math.Sqrt(2*n.Horizon/float64(n.Steps)) > 0.4001 {
 		t.Errorf("overdamped: %d steps of %.3f", n.Steps, n.Max*math.Sqrt(n.Horizon/float64(n.Steps)))
+	}
+}
+
+// Where Σ is thin the largest step is at most twice the radius of curvature there, with the fewest steps that do, up to
+// 1000. Where fewer than 50 steps do, or as many as the median asks for, the choice is that of a body without a rim.
+func TestScheduleThin(t *testing.T) {
+	for _, kind := range []Noise{{Underdamped: true}, {}, {Underdamped: true, Geometric: true}, {Projected: true}} {
+		step := func(n Noise) float64 {
+			τ := n.Max * n.Max * n.Horizon / float64(n.Steps)
+			if !n.Underdamped {
+				τ = math.Sqrt(τ)
+			}
+			return τ * math.Sqrt2
+		}
+		wide := earth
+		wide.Radius, wide.RadiusThin = math.Inf(1), math.Inf(1)
+		free, _ := Schedule(&wide, kind)
+		wide.RadiusThin = 2 * step(free) / thin
+		same, _ := Schedule(&wide, kind)
+		testkit.Equal(t, same, free, "%+v", kind)
+
+		wide.RadiusThin = step(free) / thin / 2
+		n, why := Schedule(&wide, kind)
+		fewer := kind
+		fewer.Steps, fewer.Min, fewer.Max, fewer.Horizon = n.Steps-1, n.Min, n.Max, n.Horizon
+		if !(step(n) <= thin*wide.RadiusThin*(1+1e-9)) || !(step(fewer) > thin*wide.RadiusThin) {
+			t.Errorf("%+v: %d steps, the largest of %v at a radius of %v", kind, n.Steps, step(n), wide.RadiusThin)
+		}
+		if !slices.ContainsFunc(why, func(c Choice) bool { return strings.Contains(c.Reason, "hundredth") }) {
+			t.Errorf("%+v: %+v", kind, why)
+		}
+		wide.RadiusThin = 1e-9
+		n, _ = Schedule(&wide, kind)
+		testkit.Equal(t, n.Steps, mostThin, "%+v", kind)
 	}
 }
 
@@ -204,6 +240,7 @@ func TestScheduleScales(t *testing.T) {
 	for _, c := range []float64{1024, 1.0 / 1024} {
 		l := earth
 		l.Spread, l.Diameter, l.Narrow, l.RadiusMedian = c, 2*c, 0.02*c, c
+		l.RadiusThin = c
 		l.WindowMedian = 0.3 * c
 		unit := earth
 		unit.WindowMedian = 0.3

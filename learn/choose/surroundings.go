@@ -131,6 +131,7 @@ func (m *Measures) surroundings(s *survey, t *table) error {
 	m.constant(s, t)
 	if len(radius) > 0 {
 		m.Radius, m.RadiusMedian = metric.Quantile(radius, low), metric.Median(radius)
+		m.RadiusThin = metric.Quantile(radius, lowest)
 	}
 	if len(window) > 0 {
 		m.WindowMedian = metric.Median(window)

@@ -251,7 +251,7 @@ func feasibility(e *Evidence) []Finding {
 					excess(first, a))
 			}
 		case beside > 0:
-			f.add(Warn, ": %d of %d rows are beside Σ by more than rounding explains, row %d the most, "+
+			f.add(Warn, ": %d of %d rows are beside Σ by more than double precision explains, row %d the most, "+
 				"%.3g away, %.2g %% of the spread of a coordinate; landing refine brings them to it", beside, n,
 				worst, distance(worst, a), 100*distance(worst, a)/data.Spread)
 		case v.Worst == 0:

@@ -286,6 +286,13 @@ func TestPlainly(t *testing.T) {
 			[]string{"dot([0.8, 0.6, 0.4, 0.25], x[0:4]) = 0.35", "sum(x) = 1"}},
 		{"weights of four decimals", decimals(rows(1, 600, 3, weights), 1e4), "",
 			[]string{"dot([0.8, 0.6, 0.4, 0.25], x[0:4]) = 0.35", "sum(x) = 1"}},
+		{"exposures of four decimals", rows(1, 300, 3, func(z []float64) []float64 { // to a shift and a sign
+			w := []float64{0, 0.2 + 0.06*z[0], 0.2 + 0.06*z[1], 0.2 + 0.06*z[2], 0}
+			a, b := 1-w[1]-w[2]-w[3], 1.02-1.1045*w[1]-0.6002*w[2]-0.9511*w[3]
+			w[4] = (b - 0.8123*a) / (1.3371 - 0.8123)
+			w[0] = a - w[4]
+			return w
+		}), "", []string{"dot([0.5248, 0.2326, 0.7369, 0.386], x[0:4]) = 0.3171", "sum(x) = 1"}},
 		{"percentages", decimals(rows(1, 300, 3, func(z []float64) []float64 {
 			a, b, c := math.Exp(z[0]), math.Exp(z[1]), math.Exp(z[2])
 			return []float64{100 * a / (a + b + c), 100 * b / (a + b + c), 100 * c / (a + b + c)}

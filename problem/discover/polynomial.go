@@ -427,7 +427,7 @@ func (m *powers) chain(a []float64, exact, clear bool, last *Relation) *Relation
 // relation writes a polynomial as a sum of terms that is a constant, with a round constant if round is true.
 func (m *powers) relation(a []float64, exact, round bool) *Relation {
 	a = positiveFirst(slices.Clone(a))
-	if short := !slices.ContainsFunc(a, func(v float64) bool { return v != rounded(v, 3) }); !whole(a) &&
+	if short := !slices.ContainsFunc(a, func(v float64) bool { return v != rounded(v, 5) }); !whole(a) &&
 		!(short && m.linear()) {
 		size, digits := m.slope(a), -1
 		if m.linear() {

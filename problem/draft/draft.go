@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -372,6 +373,10 @@ func (l *loaded) roles(o Options, d *Draft) error {
 		}
 	}
 	latitude, longitude := latLon(s, columns)
+	if latitude >= 0 && (radians.MatchString(l.names[latitude]) || radians.MatchString(l.names[longitude])) {
+		return o.unfit("%s and %s are in radians, and places on Earth take degrees: multiply them by 180/π",
+			l.names[latitude], l.names[longitude])
+	}
 	orders := make([]string, s.D)
 	for j, c := range columns {
 		if l.molecule == nil && !slices.Contains(s.Text, j) {
@@ -389,6 +394,8 @@ func (l *loaded) roles(o Options, d *Draft) error {
 				col.Why = "it holds no number"
 			} else if v := s.Word(j); v != "" {
 				col.Why += " such as " + v
+			} else if s.Kinds[j] != "" {
+				col.Why = fmt.Sprintf("it holds %s, which is not read", s.Kinds[j])
 			} else if slices.Contains(s.Beyond, j) {
 				col.Why = "its whole numbers lie beyond 2^53, which float64 rounds: they are names"
 			}
@@ -423,7 +430,8 @@ func (l *loaded) roles(o Options, d *Draft) error {
 		l.coordinate = []int{latitude, longitude}
 	} else if at := l.coordinate; len(at) == 2 {
 		a, b := columns[at[0]], columns[at[1]]
-		if degrees(a, b, s.Header) || degrees(b, a, s.Header) {
+		unit := slices.ContainsFunc(at, func(j int) bool { return lengths.MatchString(l.names[j]) })
+		if !unit && (degrees(a, b, s.Header) || degrees(b, a, s.Header)) {
 			l.note("%s and %s are taken for places in a plane, but could be latitude and longitude in degrees: if "+
 				"they are, call them so in the first line of the file", l.names[at[0]], l.names[at[1]])
 		}
@@ -455,6 +463,12 @@ func (l *loaded) roles(o Options, d *Draft) error {
 	}
 	return nil
 }
+
+// radians are in names of columns in this unit.
+var radians = regexp.MustCompile(`(?i)(^|[^a-z])rad(ians?)?([^a-z]|$)`)
+
+// lengths are units in brackets that are no angle's, as [m/s].
+var lengths = regexp.MustCompile(`[\[(] *[a-zA-Z]*[mskgCKW][a-zA-Z/^0-9]* *[\])]`)
 
 // latLon finds columns that the header calls latitude and longitude and that can be; −1: none.
 func latLon(s *dataset.Survey, columns []discover.Column) (latitude, longitude int) {
@@ -604,7 +618,11 @@ func (l *loaded) draft(o Options, d *Draft) error {
 			t.Shape = l.survey.Shape
 		}
 		var err error
-		if r, err = discover.Look(t, o.Formulas...); err != nil {
+		own := slices.DeleteFunc(slices.Clone(o.Formulas), func(text string) bool {
+			_, given := l.ofCondition(text)
+			return given
+		})
+		if r, err = discover.Look(t, own...); err != nil {
 			return err
 		}
 	} else if len(o.Formulas) > 0 {

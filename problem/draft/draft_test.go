@@ -409,6 +409,11 @@ func TestEarth(t *testing.T) {
 	if d.Kind != "earth" || set(d) != "{kind: sphere, dim: 3}" || !strings.Contains(d.YAML, "kind: earth") {
 		t.Errorf("%s", d.YAML)
 	}
+	save(t, "radians.csv", table("lat (rad),lon (rad)", n, func(i int) []any {
+		lat, lon := place(i)
+		return []any{lat * math.Pi / 180, lon * math.Pi / 180}
+	}))
+	testkit.Refused(t, testkit.Err(New(Options{Path: "radians.csv"})), "multiply them by 180/π")
 	turned := func(i int) []any { lat, lon := place(i); return []any{lon, lat} }
 	cm := func(i int) []any { return []any{18 + i%70, 150 + float64(i%50)/2} }
 	for _, c := range []struct {
@@ -422,7 +427,9 @@ func TestEarth(t *testing.T) {
 		{"phi,lambda", both, "points", "could be latitude and longitude"},
 		{"age,height", cm, "points", ""},
 		{"decimalLongitude,decimalLatitude", turned, "earth", ""},
-		{"Breitengrad,Längengrad", both, "points", "Breitengrad and Längengrad are taken for places"},
+		{"Breitengrad,Längengrad", both, "earth", ""},
+		{"долгота,широта", turned, "earth", ""},
+		{"Breite [m],Höhe [°]", both, "points", ""}, // widths
 		{"latitudine,longitudine", both, "earth", ""},
 	} {
 		save(t, "named.csv", table(c.header, n, c.row))
@@ -488,6 +495,14 @@ func TestOnCondition(t *testing.T) {
 	}
 	if d.SetDim != 3 || strings.Contains(d.YAML, "x[4]") {
 		t.Errorf("dimension %d\n%s", d.SetDim, d.YAML)
+	}
+	d = draft(t, Options{Path: "c.csv", Given: []string{"size", "twice"}, Formulas: []string{"norm(x[0:3]) = size",
+		"x[0] <= 2*twice", "norm(x[0:3]) = twice"}})
+	for _, want := range []string{`"norm([a, b, c]) = size"`, `"a <= 2*twice"`} {
+		testkit.Contains(t, d.YAML, want, "formulas of a condition")
+	}
+	if d.SetDim != 3 || len(d.Given) != 2 { // beside the equality that holds
+		t.Errorf("%+v\n%s", d.Given, d.YAML)
 	}
 }
 
@@ -608,6 +623,9 @@ func TestWhatIsLeftOut(t *testing.T) {
 	}{
 		{"trajectory,waypoint,time,a,b", motion, Options{}, "a,b", "time is no coordinate"},
 		{"date,at,a", func(i int) []any { return []any{"2024-01-02T10:00Z", "A1", z[i]} }, Options{}, "a", "words"},
+		{"date,a", func(i int) []any { return []any{"1/2/2024 1:05 PM", z[i]} }, Options{}, "a", "words"},
+		{"date,a", func(i int) []any { return []any{"5 Jan 2024", z[i]} }, Options{}, "a", "words"},
+		{"length,a,b", func(i int) []any { return []any{"12 pm", z[i], z[n+i]} }, Options{}, "", `such as "12 pm"`},
 		{"length,a,b", func(i int) []any { return []any{"12 km", z[i], z[n+i]} }, Options{}, "", `such as "12 km"`},
 		{"trajectory,waypoint,time,a,b", motion, Options{Clean: "c.csv"}, "a,b", "--keep trajectory,waypoint,time"},
 		{"trajectory,waypoint,time,a,b", motion, Options{Clean: "c.csv", Keep: []string{"time"}}, "time,a,b", ""},

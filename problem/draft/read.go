@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -243,10 +244,17 @@ func (t *sheet) order(j int, c discover.Column, all []float64) string {
 	return ""
 }
 
+// dates are what dates have beside digits and marks.
+var dates = regexp.MustCompile(`(?i)\b(jan|feb|mar|apr|ma[iy]|ju[nl]|aug|sep|o[ck]t|nov|de[cz])[a-z]*\b|` +
+	`(:\d\d) ?[ap]\.?m\b`)
+
 // harmless reports whether a file of what can be used holds all rows and all numbers.
 func (l *loaded) harmless() bool {
 	for _, j := range l.dropped {
-		word := strings.TrimLeft(l.survey.Word(j), "\"+-$€£ ")
+		if kind := l.survey.Kinds[j]; kind == "a decimal" || kind == "float16" { // numbers that are not read
+			return false
+		}
+		word := dates.ReplaceAllString(strings.TrimLeft(l.survey.Word(j), "\"+-$€£ "), "")
 		left := strings.Trim(strings.Map(func(r rune) rune {
 			if unicode.IsDigit(r) || strings.ContainsRune("-/.:TZ+ ", r) { // of a date
 				return -1

@@ -21,7 +21,7 @@ func (l *loaded) compose(o Options, d *Draft, r *discover.Report) []string {
 	for _, f := range discover.Families(exact) {
 		d.Holds = append(d.Holds, l.proposal(f, exact))
 	}
-	given := l.onCondition()
+	given := l.onCondition(o, d, r)
 	if d.Holds, d.SetDim = append(d.Holds, given...), d.SetDim-len(given); len(given) > 0 {
 		d.Fills = nil // that of all values of the condition together
 	}
@@ -40,13 +40,7 @@ func (l *loaded) compose(o Options, d *Draft, r *discover.Report) []string {
 		d.note("%d more relations are nearly kept", n-maxNearly)
 	}
 	for _, q := range r.Given {
-		p := Proposal{Name: q.Name, Expr: q.Expr, Max: q.Max, RMS: q.RMS, Rows: l.used(q.Exceptions)}
-		if p.Note = "holds to round-off"; q.Rounded {
-			p.Note = decimals
-		} else if !q.Exact {
-			p.Note = fmt.Sprintf("does not hold to round-off: |h| is %.3g at most", q.Violation)
-		}
-		d.Given = append(d.Given, p)
+		d.Given = append(d.Given, l.measured(q))
 	}
 	if l.molecule != nil {
 		return l.moleculeSet(o, d)
@@ -67,23 +61,67 @@ func (l *loaded) compose(o Options, d *Draft, r *discover.Report) []string {
 	return l.formulas(d, r)
 }
 
-// onCondition returns relations between coordinates and a condition, whose numbers formulas call by name.
-func (l *loaded) onCondition() (out []Proposal) {
+// measured says how well the rows keep a formula of the user.
+func (l *loaded) measured(q discover.Relation) Proposal {
+	p := Proposal{Name: q.Name, Expr: q.Expr, Max: q.Max, RMS: q.RMS, Rows: l.used(q.Exceptions)}
+	if p.Note = "holds to round-off"; q.Rounded {
+		p.Note = decimals
+	} else if !q.Exact {
+		p.Note = fmt.Sprintf("does not hold to round-off: |h| is %.3g at most", q.Violation)
+	}
+	return p
+}
+
+// ofCondition returns a formula with numbers of rows for the names of a condition, and whether it has any.
+func (l *loaded) ofCondition(text string) (string, bool) {
+	inner := text
+	for k, name := range l.given {
+		place := fmt.Sprintf("x[%d]", len(l.coordinate)+k)
+		inner = regexp.MustCompile(`\b`+regexp.QuoteMeta(name)+`\b`).ReplaceAllLiteralString(inner, place)
+	}
+	return inner, inner != text
+}
+
+// onCondition returns relations between coordinates and a condition, whose numbers formulas call by name. It measures
+// the formulas of the user that have such names.
+func (l *loaded) onCondition(o Options, d *Draft, coordinates *discover.Report) (out []Proposal) {
 	x, n, dim := l.everything()
 	own := len(l.coordinate)
 	if own == dim || dim > discover.MaxDim {
 		return nil
 	}
-	r, err := discover.Look(discover.Table{X: x, N: n, D: dim})
+	texts := map[string]string{}
+	var asked []string
+	for _, text := range o.Formulas {
+		if inner, is := l.ofCondition(text); is {
+			texts[inner], asked = text, append(asked, inner)
+		}
+	}
+	r, err := discover.Look(discover.Table{X: x, N: n, D: dim}, asked...)
 	if err != nil {
+		if len(asked) > 0 {
+			d.note("--formula: %v", err)
+		}
 		return nil
+	}
+	for _, q := range r.Given {
+		q.Expr = texts[q.Expr]
+		if p := l.measured(q); q.Exact {
+			out = append(out, p)
+		} else {
+			d.Given = append(d.Given, p)
+		}
+	}
+	for _, q := range r.Inequalities {
+		q.Expr = texts[q.Expr]
+		coordinates.Inequalities = append(coordinates.Inequalities, q)
 	}
 	var symbols []string
 	for k := range own {
 		symbols = append(symbols, fmt.Sprintf("x[%d]", k))
 	}
 	for _, q := range r.Exact() {
-		if q.Columns[0] < own && q.Columns[len(q.Columns)-1] >= own {
+		if q.Kind != discover.Given && q.Columns[0] < own && q.Columns[len(q.Columns)-1] >= own {
 			expr := allOfRow.ReplaceAllString(q.Expr, fmt.Sprintf("x[0:%d]$1", dim))
 			out = append(out, Proposal{Name: q.Name, Expr: named(expr, append(symbols, l.given...), own), Max: q.Max,
 				RMS: q.RMS})

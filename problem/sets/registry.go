@@ -144,6 +144,19 @@ func Keys() []string {
 	return out
 }
 
+// KeysOf returns the names of the keys of a set of a kind; all, if it is none.
+func KeysOf(kind string) []string {
+	k, ok := find(kind)
+	if !ok {
+		return Keys()
+	}
+	out := []string{"kind"}
+	for key := range Fields(k.Keys) {
+		out = append(out, key)
+	}
+	return out
+}
+
 // KeyType returns the type of a key in a set of a kind; if the kind lacks it, or is
 // none, the type in the first kind that has it.
 func KeyType(kind, key string) (reflect.Type, bool) {
