@@ -2,8 +2,10 @@ package landing
 
 import (
 	"fmt"
+	"go/ast"
 	"go/parser"
 	"go/token"
+	"go/types"
 	"io/fs"
 	"maps"
 	"os"
@@ -13,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/landing-diffusion/landing/tools/testkit"
 )
@@ -49,11 +52,10 @@ func readHouse(t *testing.T, page string) house {
 	return h
 }
 
-// imported returns the packages of this module that each package below a folder imports, tests left out.
-func imported(t *testing.T, root fs.FS) map[string][]string {
+// eachFile parses the Go files below a folder, tests left out.
+func eachFile(t *testing.T, root fs.FS, mode parser.Mode, do func(dir string, f *ast.File)) {
 	t.Helper()
-	all := map[string][]string{}
-	err := fs.WalkDir(root, ".", func(at string, e fs.DirEntry, err error) error {
+	testkit.OK(t, fs.WalkDir(root, ".", func(at string, e fs.DirEntry, err error) error {
 		switch name := e.Name(); {
 		case err != nil:
 			return err
@@ -69,25 +71,48 @@ func imported(t *testing.T, root fs.FS) map[string][]string {
 		if err != nil {
 			return err
 		}
-		f, err := parser.ParseFile(token.NewFileSet(), at, source, parser.ImportsOnly)
-		if err != nil {
-			return err
+		f, err := parser.ParseFile(token.NewFileSet(), at, source, mode)
+		if err == nil {
+			do(path.Dir(at), f)
 		}
-		dir := path.Dir(at)
+		return err
+	}))
+}
+
+// imported returns the packages of this module that each package below a folder imports.
+func imported(t *testing.T, root fs.FS) map[string][]string {
+	t.Helper()
+	all := map[string][]string{}
+	eachFile(t, root, parser.ImportsOnly, func(dir string, f *ast.File) {
 		all[dir] = append([]string{}, all[dir]...) // a package without imports is in the map too
 		for _, s := range f.Imports {
-			to, err := strconv.Unquote(s.Path.Value)
-			if err != nil {
-				return err
-			}
-			if to, ok := strings.CutPrefix(to, module); ok && !slices.Contains(all[dir], to) {
+			to, ok := strings.CutPrefix(testkit.Must(strconv.Unquote(s.Path.Value)), module)
+			if ok && !slices.Contains(all[dir], to) {
 				all[dir] = append(all[dir], to)
 			}
 		}
-		return nil
 	})
-	testkit.OK(t, err)
 	return all
+}
+
+// crowded lists the types below a folder that have more methods than a number.
+func crowded(t *testing.T, root fs.FS, most int) (found []string) {
+	t.Helper()
+	count := map[string]int{}
+	eachFile(t, root, parser.SkipObjectResolution, func(dir string, f *ast.File) {
+		for _, d := range f.Decls {
+			if m, ok := d.(*ast.FuncDecl); ok && m.Recv != nil {
+				name := regexp.MustCompile(`\w+`).FindString(types.ExprString(m.Recv.List[0].Type))
+				count[dir+"."+name]++
+			}
+		}
+	})
+	for _, name := range slices.Sorted(maps.Keys(count)) {
+		if count[name] > most {
+			found = append(found, fmt.Sprintf("%s has %d methods", name, count[name]))
+		}
+	}
+	return found
 }
 
 func folder(name string) string { top, _, _ := strings.Cut(name, "/"); return top }
@@ -180,4 +205,18 @@ func TestLayersSeesFaults(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
+}
+
+// No type has more than 30 methods: one with more does several jobs.
+func TestMethods(t *testing.T) {
+	for _, fault := range crowded(t, os.DirFS("."), 30) {
+		t.Errorf("%s; expected at most 30: make a group of them that uses the same fields a type of its own", fault)
+	}
+
+	// A type with too many is found, whatever its receivers.
+	got := crowded(t, fstest.MapFS{
+		"a/one.go": {Data: []byte("package a\ntype T[E any] struct{}\nfunc (t *T[E]) A() {}\nfunc (T[E]) B() {}\n")},
+		"a/two.go": {Data: []byte("package a\nfunc (t *T[_]) C() {}\ntype S int\nfunc (S) A() {}\nfunc F(t S) {}\n")},
+		"b/b.go":   {Data: []byte("package b\ntype T int\nfunc (T) A() {}\n")}}, 2)
+	testkit.EqualSlices(t, got, []string{"a.T has 3 methods"}, "types with more than 2 methods")
 }

@@ -103,7 +103,7 @@ func TestAlignedRun(t *testing.T) {
 
 	// A trainer of a network with another reference does not go on from it.
 	var state train.State
-	arrays := testkit.Must(r.Folder.LoadCheckpoint("", r.Config, &state))
+	arrays := testkit.Must(r.Folder.Checkpoints().Load("", r.Config, &state))
 	c := r.network()
 	for i := range 60 {
 		if x := r.Data.X[12*i : 12*i+12]; !slices.Equal(x, y) {
@@ -118,7 +118,7 @@ func TestAlignedRun(t *testing.T) {
 
 	// Training continues from the checkpoint of the first epoch.
 	half := testkit.Must(conformations(t, data, "train.epochs=3", "train.checkpoint_every=0"))
-	names, err := half.Folder.Checkpoints()
+	names, err := half.Folder.Checkpoints().Names()
 	if err != nil || len(names) < 2 {
 		t.Fatalf("checkpoints %v, %v", names, err)
 	}

@@ -59,7 +59,7 @@ func budgeted(t *testing.T, settings ...string) *Run {
 // weightsOf returns the newest checkpoint's weights as they lie on disk, and its state.
 func weightsOf(t *testing.T, r *Run) (string, train.State) {
 	t.Helper()
-	names, err := r.Folder.Checkpoints()
+	names, err := r.Folder.Checkpoints().Names()
 	if err != nil || len(names) == 0 {
 		t.Fatalf("no checkpoint: %v", err)
 	}
@@ -276,4 +276,9 @@ func TestPreparationFitsBudget(t *testing.T) {
 	if l = load("train.preparation=0.5"); priorPaths(l) != all/2 || len(l.Chosen) != chosen {
 		t.Errorf("half of %d ends: %d, %v", all, priorPaths(l), l.Chosen)
 	}
+	l = load("process.method=few-ULLA")
+	q = *l.Problem
+	q.Train.MaxSeconds, l.Problem = 1e-6, &q
+	testkit.OK(t, l.spare(t.Context(), func(string) {}))
+	testkit.Equal(t, l.Problem.Train.Paths, 0, "paths of a few-step method")
 }

@@ -100,10 +100,6 @@ func canTeach(r *Run) error {
 		}
 		return fault.Errorf(fault.Config, "", "%s cannot be distilled: %s", r.Folder.Dir, why)
 	}
-	if r.Condition != nil {
-		return fault.Errorf(fault.Config, "", "%s cannot be distilled: it has a condition (condition.columns), which "+
-			"few-step methods do not know", r.Folder.Dir)
-	}
 	return nil
 }
 
@@ -136,6 +132,9 @@ func (s Student) keys(r *Run, rows string) []string {
 	}
 	if net.Octaves > 0 {
 		keys = append(keys, "network.octaves_of=start")
+	}
+	if r.Condition != nil { // samples are guided by the teacher
+		keys = append(keys, "condition.drop=0", "generate.guidance=0")
 	}
 	return append(append(keys, s.Settings...), problem.TaughtKey+"="+rows)
 }
@@ -198,6 +197,9 @@ func teach(ctx context.Context, r *Run, s Student, t *Trained, l *Lesson, tick f
 	if err != nil {
 		return err
 	}
+	if r.Condition != nil {
+		prior = prior.Under(r.Condition.Of(r.TrainRows), 1)
+	}
 	drawn, err := r.Generate(ctx, t, prior, s.Samples, lessons, r.Problem.Seed, func(done int) {
 		if tick != nil {
 			tick(done, s.Samples)
@@ -233,7 +235,7 @@ func teacher(r *Run, checkpoint string) (run.Teacher, error) {
 		return t, err
 	}
 	t.Manifest = run.Hash(manifest)
-	t.Weights, err = r.Folder.WeightsHash(checkpoint)
+	t.Weights, err = r.Folder.Checkpoints().WeightsHash(checkpoint)
 	return t, err
 }
 
@@ -284,8 +286,8 @@ func ReportStudent(ctx context.Context, teacher, student *Run, checkpoint string
 	if err != nil {
 		return nil, err
 	}
-	var m run.Manifest
-	if err := student.Folder.ReadJSON(run.ManifestFile, &m); err != nil {
+	m, err := student.Folder.Manifest()
+	if err != nil {
 		return nil, err
 	}
 	report.judge(student.Problem, student.Folder.Dir, m.Teacher.Run, last.Epoch, m.Stopped != nil)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/landing-diffusion/landing/base/arrayfile"
 	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/experiment/judge"
 	"github.com/landing-diffusion/landing/experiment/run"
 	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/judge/metric"
@@ -108,6 +109,32 @@ func TestDistill(t *testing.T) {
 	}
 }
 
+// A student of a run with a condition learns samples under the conditions of the training rows, and draws under any
+// others: on their Σ(c), and with their bits.
+func TestDistillUnderCondition(t *testing.T) {
+	r := job.Begin[*Run](t, testkit.Must(written(t, disc+"train: {window: 0.2}\n", discs(150))), []byte(disc))
+	learned(t, r)
+	student := enrol(t, lesson(t, r, Student{Steps: []int{2}, Samples: 200}), r)
+	rows, taught := r.Condition.Of(r.TrainRows), r.Condition.Of(student.Taught)
+	at := lessons % (len(rows) / 2) * 2 // of the first sample
+	testkit.EqualSlices(t, taught[:len(rows)], slices.Concat(rows[at:], rows[:at]), "it learns under other conditions")
+	net, prior := learned(t, student)
+	given := []float64{1.234, 0.5, 1.9, 1.77}
+	s, err := student.Generate(t.Context(), net, prior.Under(given, 30), 60, 0, 5, nil)
+	if testkit.OK(t, err); s.Failed() > 0 || s.Evaluated != 2*60 {
+		t.Errorf("%d failed, %d rows evaluated", s.Failed(), s.Evaluated)
+	}
+	for i := range s.N() {
+		testkit.EqualSlices(t, s.X[i*5+3:i*5+5], given[i/30*2:i/30*2+2], "sample ", i)
+	}
+	if v := judge.Largest(judge.Violations(student.Process.Set, s.X)); v.Worst > 1e-12 {
+		t.Errorf("%q is violated by %v", v.Component, v.Worst)
+	}
+	if c := student.Problem.Condition; c.Drop != 0 {
+		t.Errorf("the student hides %v of the conditions", c.Drop)
+	}
+}
+
 // A student that is interrupted and goes on in another process ends with the weights of one that is not.
 func TestDistillResumes(t *testing.T) {
 	r, _ := trainedRun(t)
@@ -134,17 +161,14 @@ func TestDistillResumes(t *testing.T) {
 // Runs that cannot be distilled say why, before anything is drawn.
 func TestNoStudent(t *testing.T) {
 	r, _ := trainedRun(t)
-	conditional, other := *r, *r
-	l := *r.Loaded
-	l.Condition = &Condition{}
-	conditional.Loaded = &l
+	other := *r
 	student := enrol(t, lesson(t, r, Student{Samples: 20}), r)
 	m := *r.Loaded
 	p := *r.Problem
 	p.Process.Method = "denoising"
 	m.Problem = &p
 	other.Loaded = &m
-	for name, r := range map[string]*Run{"condition": &conditional, "student": student, "method": &other} {
+	for name, r := range map[string]*Run{"student": student, "method": &other} {
 		testkit.Refused(t, testkit.Err(Teach(context.Background(), r, Student{}, "", nil)),
 			" cannot be distilled: ", name)
 	}

@@ -43,7 +43,7 @@ func TestExtendAFinishedRun(t *testing.T) {
 	e := begin(t, append(short, "train.epochs=8")...)
 	trainTo(t, e, Observer{})
 	first, before := weightsOf(t, e)
-	names := testkit.Must(e.Folder.Checkpoints())
+	names := testkit.Must(e.Folder.Checkpoints().Names())
 	end := names[len(names)-1]
 	q := extended(t, e, "train.epochs=10", "train.checkpoint_every=0")
 	noted := copyRun(t, q) // killed before any training
@@ -89,7 +89,7 @@ func TestExtendAFinishedRun(t *testing.T) {
 	// Many checkpoints later the first end is still there.
 	longer := extended(t, q, "train.epochs=16")
 	trainTo(t, longer, Observer{})
-	if names, err = longer.Folder.Checkpoints(); err != nil || names[0] != end || len(names) != 5 {
+	if names, err = longer.Folder.Checkpoints().Names(); err != nil || names[0] != end || len(names) != 5 {
 		t.Errorf("checkpoints %v, %v; the first should be %s", names, err, end)
 	}
 }

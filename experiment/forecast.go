@@ -66,7 +66,8 @@ func (l *Loaded) spare(ctx context.Context, report func(string)) error {
 		set(problem.KeyTrainPreparation, q.Train.Preparation, "all %d paths before the first epoch would take %.2g s; "+
 			"of a tenth of the %.4g s, %.2g s are left", n, each*float64(n), budget, max(left, 0))
 	}
-	if most := refreshShare * budget / each; float64(src.Items()) > most && q.Train.Paths == 0 {
+	few := src.Capabilities().Draws > 0 // keeps levels of its paths alone, of all rows
+	if most := refreshShare * budget / each; float64(src.Items()) > most && q.Train.Paths == 0 && !few {
 		q.Train.Paths = min(max(fewestPaired, 1<<int(math.Log2(max(most, 1)))), rows)
 		set(problem.KeyTrainPaths, q.Train.Paths, "paths of all %d rows would take %.2g s, more than a tenth of the "+
 			"time", rows, each*float64(rows))

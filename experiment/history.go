@@ -41,10 +41,10 @@ func historyOf(f *run.Folder, epoch int) (h history) {
 	last := epochs[len(epochs)-1]
 	h.seconds = last.Seconds
 	c := &verdict.Course{Epochs: epoch}
-	var status run.Status
-	known := f.ReadJSON(run.StatusFile, &status) == nil
+	status, err := f.Status()
+	known := err == nil
 	if epoch != last.Epoch { // of an earlier checkpoint
-		if w := f.ChosenWeights(); w == nil || w.Epoch != epoch || !known {
+		if m, _ := f.Manifest(); m.Weights == nil || m.Weights.Epoch != epoch || !known {
 			return h
 		}
 		c.Chosen, c.Open = true, status.State != "trained"
@@ -79,10 +79,11 @@ func (r *Run) Evaluate(
 	ctx context.Context, s *judge.Samples, state train.State, start *judge.Start,
 ) (*judge.Evaluation, error) {
 	h := historyOf(r.Folder, state.Epoch)
+	status, _ := r.Folder.Status()
 	about := judge.About{Name: r.Folder.Dir, State: state, Drawn: r.Drawn, Start: start, Course: h.course,
-		Chains: h.chains(), Trained: r.Folder.Cost()}
-	if w := r.Folder.ChosenWeights(); w != nil && w.Epoch == state.Epoch {
-		about.Weights = w.Reason
+		Chains: h.chains(), Trained: status.Trained}
+	if made, _ := r.Folder.Manifest(); made.Weights != nil && made.Weights.Epoch == state.Epoch {
+		about.Weights = made.Weights.Reason
 	}
 	m := newRemedies(ctx, r, h)
 	v, err := r.Reference().Evaluate(s, about, m.of)
@@ -103,8 +104,8 @@ func (r *Run) Report(s *judge.Samples, v *judge.Evaluation, line CommandLine) (s
 }
 
 func madeBy(f *run.Folder) []string {
-	var m run.Manifest
-	if err := f.ReadJSON(run.ManifestFile, &m); err != nil {
+	m, err := f.Manifest()
+	if err != nil {
 		return nil
 	}
 	repeat := ""
@@ -215,8 +216,7 @@ func KeepEvaluation(r *Run, v *judge.Evaluation, state train.State, seed uint64,
 // Standing says what is known to be wrong with samples by weights of the run, a note or a warning each: that the
 // training has not come to its end, and that the evaluation which the folder keeps found them bad.
 func Standing(r *Run, t *Trained) (says []string) {
-	var s run.Status
-	if err := r.Folder.ReadJSON(run.StatusFile, &s); err == nil && s.State != "trained" && s.State != "" {
+	if s, _ := r.Folder.Status(); s.State != "trained" && s.State != "" {
 		state := s.State
 		if state == "training" {
 			state = "not finished"

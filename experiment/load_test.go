@@ -147,7 +147,7 @@ func TestRunOfAnotherVersion(t *testing.T) {
 		t.Helper()
 		trainTo(t, r, Observer{})
 		var state train.State
-		return testkit.Must(r.Folder.LoadCheckpoint("", r.Config, &state))
+		return testkit.Must(r.Folder.Checkpoints().Load("", r.Config, &state))
 	}
 	same, err := rewritten("", "")
 	if err != nil || same.Warning != "" {

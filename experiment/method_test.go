@@ -104,7 +104,7 @@ func moments(x []float64) (mean, cov []float64) {
 func TestMethodOfOnesOwnResumes(t *testing.T) {
 	weights := func(r *Run) []byte {
 		t.Helper()
-		names, err := r.Folder.Checkpoints()
+		names, err := r.Folder.Checkpoints().Names()
 		if err != nil || len(names) == 0 {
 			t.Fatalf("checkpoints %v, %v", names, err)
 		}

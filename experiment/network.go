@@ -73,7 +73,7 @@ func Describe(r *Run, checkpoint string) (*Network, error) {
 	}
 	n, err := r.describe()
 	if err == nil {
-		n.File = r.Folder.WeightsPath(run.CheckpointName(t.State.Updates))
+		n.File = r.Folder.Checkpoints().WeightsPath(run.CheckpointName(t.State.Updates))
 		n.Prefix, n.Epoch = train.Drawn(t.State), t.State.Epoch
 	}
 	return n, err
@@ -339,13 +339,13 @@ func (t *Trained) packed() score.Packed[float32] {
 // held-out distances chose; or of the newest.
 func (r *Run) Trained(checkpoint string) (*Trained, error) {
 	var state train.State
-	arrays, err := r.Folder.LoadCheckpoint(checkpoint, r.Config, &state)
+	arrays, err := r.Folder.Checkpoints().Load(checkpoint, r.Config, &state)
 	if err != nil {
 		return nil, err
 	}
 	if j := state.Judged; checkpoint == "" && j != nil && j.Chosen > 0 && j.ChosenUpdates != state.Updates {
 		state = train.State{}
-		arrays, err = r.Folder.LoadCheckpoint(run.CheckpointName(j.ChosenUpdates), r.Config, &state)
+		arrays, err = r.Folder.Checkpoints().Load(run.CheckpointName(j.ChosenUpdates), r.Config, &state)
 		if err != nil {
 			return nil, err
 		}

@@ -74,10 +74,10 @@ func openFolder(dir, dataPath string) (*opened, error) {
 		return nil, err
 	}
 	o := &opened{folder: f}
-	m := &o.manifest
-	if err := f.ReadJSON(run.ManifestFile, m); err != nil {
+	if o.manifest, err = f.Manifest(); err != nil {
 		return nil, err
 	}
+	m := &o.manifest
 	config, err := f.Read(run.ConfigFile)
 	if err != nil {
 		return nil, err

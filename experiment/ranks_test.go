@@ -39,7 +39,7 @@ func led(size int, f func(g ranks.Group), spoil func(g ranks.Group) ranks.Group)
 // keptBytes returns the bytes of the newest checkpoint's weights, and the epochs of a run without their times.
 func keptBytes(t *testing.T, r *Run) (weights []byte, told []train.Epoch) {
 	t.Helper()
-	names, err := r.Folder.Checkpoints()
+	names, err := r.Folder.Checkpoints().Names()
 	if err != nil || len(names) == 0 {
 		t.Fatalf("%v, %v", names, err)
 	}

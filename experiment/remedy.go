@@ -96,8 +96,8 @@ func (m *remedies) forget() *verdict.Remedy {
 		return m.train("train.stop=held_out_loss")
 	}
 	epochs := m.run.Problem.Train.Epochs
-	if w := m.run.Folder.ChosenWeights(); w != nil {
-		epochs = w.Epoch
+	if made, _ := m.run.Folder.Manifest(); made.Weights != nil {
+		epochs = made.Weights.Epoch
 	} else if m.course != nil {
 		epochs = m.course.Epochs
 	}
@@ -184,8 +184,8 @@ const mostTried = 2
 // tried counts the remedies that were applied before, up to most: how often a run went on, and from how many runs'
 // files it was trained anew.
 func tried(f *run.Folder, most int) (n, anew int) {
-	var m run.Manifest
-	if most <= 0 || f.ReadJSON(run.ManifestFile, &m) != nil {
+	m, err := f.Manifest()
+	if most <= 0 || err != nil {
 		return 0, 0
 	}
 	n = len(m.Extensions)
@@ -299,10 +299,10 @@ type source struct {
 // sourceOf returns how a run was asked for, without its data. Where that is not known it is config.yaml, which has a
 // number for every key.
 func sourceOf(f *run.Folder) *source {
-	var m run.Manifest
 	config := &source{file: run.ConfigFile}
 	config.text, _ = f.Read(config.file)
-	if err := f.ReadJSON(run.ManifestFile, &m); err != nil || m.Asked == nil {
+	m, err := f.Manifest()
+	if err != nil || m.Asked == nil {
 		return config
 	}
 	s := &source{Asked: *m.Asked, file: run.ProblemFile}
@@ -311,7 +311,6 @@ func sourceOf(f *run.Folder) *source {
 			s.chosen = append(s.chosen, c)
 		}
 	}
-	var err error
 	if s.text, err = f.Read(s.file); err != nil {
 		return config
 	}

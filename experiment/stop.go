@@ -190,14 +190,14 @@ func (t *training) hold(ctx context.Context) (err error) {
 func (t *training) goBack(v train.Verdict) error {
 	name := run.CheckpointName(t.trainer.State.Judged.ChosenUpdates)
 	var state train.State
-	arrays, err := t.run.Folder.LoadCheckpoint(name, t.run.Config, &state)
+	arrays, err := t.run.Folder.Checkpoints().Load(name, t.run.Config, &state)
 	if err != nil {
 		return err
 	}
 	if err := t.trainer.Back(v, arrays, state); err != nil {
 		return err
 	}
-	if err := t.run.Folder.SetAside(name); err != nil {
+	if err := t.run.Folder.Checkpoints().SetAside(name); err != nil {
 		return err
 	}
 	if err := t.run.Folder.RewindMetrics(v.From, nil); err != nil {
@@ -217,7 +217,7 @@ func (t *training) mark() error {
 	if j == nil || j.Chosen == 0 {
 		return nil
 	}
-	return t.run.Folder.MarkBest(run.CheckpointName(j.ChosenUpdates))
+	return t.run.Folder.Checkpoints().MarkBest(run.CheckpointName(j.ChosenUpdates))
 }
 
 // restoreMark marks the checkpoint that the loaded state chose. A later, better checkpoint may have replaced it and
@@ -227,12 +227,12 @@ func (t *training) restoreMark() error {
 	if j == nil || j.Chosen == 0 {
 		return nil
 	}
-	names, err := t.run.Folder.Checkpoints()
+	names, err := t.run.Folder.Checkpoints().Names()
 	if err != nil {
 		return err
 	}
 	if !slices.Contains(names, run.CheckpointName(j.ChosenUpdates)) {
-		t.trainer.Forget()
+		t.trainer.State.Forget()
 	}
 	return t.mark()
 }
@@ -268,7 +268,7 @@ func (t *training) publish() error {
 		if s.Judged == nil {
 			return
 		}
-		m.Trained = t.cost()
+		m.Trained = t.watch.cost(s)
 		before := m.Weights
 		m.Stopped, m.Weights = nil, nil
 		if v := s.Judged.Verdict; v != nil {
@@ -367,13 +367,26 @@ func (l limited) Err() error {
 	return nil
 }
 
-// limited returns the context of a training within its budget, if it has one.
-func (t *training) limited(ctx context.Context) context.Context {
-	budget := t.trainer.State.Budget
+// within returns a context that ends when a budget is spent; 0: there is none.
+func (w *stopwatch) within(ctx context.Context, budget float64) context.Context {
 	if budget == 0 {
 		return ctx
 	}
-	return limited{ctx, func() bool { return t.watch.spent() >= budget }}
+	return limited{ctx, func() bool { return w.spent() >= budget }}
+}
+
+// cost returns what a training took until now; nil of one that an earlier version began, which did not count it.
+func (w *stopwatch) cost(s train.State) *train.Cost {
+	if s.Trained < s.Epoch {
+		return nil
+	}
+	return &train.Cost{Epochs: s.Trained, Seconds: w.spent()}
+}
+
+// reading returns the clocks of a training.
+func (w *stopwatch) reading(s train.State) train.Reading {
+	return train.Reading{All: w.spent(), Simulated: s.Simulated, Evaluated: w.evaluated, Judged: w.judged,
+		Prepared: s.Prepared}
 }
 
 // pace begins to time epochs, where there is a budget.
@@ -381,7 +394,7 @@ func (t *training) pace() {
 	if s := t.trainer.State; s.Budget > 0 {
 		k := t.run.Problem.Train
 		t.pacer = train.NewPacer(s.Budget, k.Refresh, k.EvaluateEvery, k.Config(0, 0).Epochs, s.Epoch,
-			t.trainer.Reading(t.watch.spent(), t.watch.evaluated, t.watch.judged))
+			t.watch.reading(s))
 	}
 }
 
@@ -390,7 +403,7 @@ func (t *training) paced() error {
 	if t.pacer == nil {
 		return nil
 	}
-	t.pacer.Epoch(t.trainer.State.Epoch, t.trainer.Reading(t.watch.spent(), t.watch.evaluated, t.watch.judged))
+	t.pacer.Epoch(t.trainer.State.Epoch, t.watch.reading(t.trainer.State))
 	d, due := t.trainer.Pace(t.pacer)
 	if !due {
 		return nil
@@ -432,7 +445,7 @@ func (r *Run) Extend(settings problem.Settings, checkpoint string, command []str
 	if _, err := p.Build(); err != nil {
 		return nil, err
 	}
-	names, err := r.Folder.Checkpoints()
+	names, err := r.Folder.Checkpoints().Names()
 	if err != nil {
 		return nil, err
 	}
@@ -441,10 +454,10 @@ func (r *Run) Extend(settings problem.Settings, checkpoint string, command []str
 		checkpoint = names[len(names)-1]
 	}
 	if checkpoint != "" {
-		if _, err := r.Folder.LoadCheckpoint(checkpoint, r.Config, &state); err != nil {
+		if _, err := r.Folder.Checkpoints().Load(checkpoint, r.Config, &state); err != nil {
 			return nil, err
 		}
-		if err := r.Folder.KeepCheckpoint(checkpoint); err != nil {
+		if err := r.Folder.Checkpoints().Keep(checkpoint); err != nil {
 			return nil, err
 		}
 	}
@@ -466,8 +479,8 @@ func (r *Run) Extend(settings problem.Settings, checkpoint string, command []str
 
 // extend takes up the extensions of the manifest that the trainer's state does not know.
 func (t *training) extend() error {
-	var m run.Manifest
-	if err := t.run.Folder.ReadJSON(run.ManifestFile, &m); err != nil {
+	m, err := t.run.Folder.Manifest()
+	if err != nil {
 		return err
 	}
 	for t.trainer.State.Extended < len(m.Extensions) {

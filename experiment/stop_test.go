@@ -51,14 +51,14 @@ var judged = []string{"train.stop=held_out", "train.epochs=2000", "train.anneal=
 // newest returns the newest checkpoint's weights as they lie on disk, and its state.
 func newest(t *testing.T, r *Run) (string, train.State) {
 	t.Helper()
-	names, err := r.Folder.Checkpoints()
+	names, err := r.Folder.Checkpoints().Names()
 	if err != nil || len(names) == 0 {
 		t.Fatalf("no checkpoint: %v", err)
 	}
 	name := names[len(names)-1]
 	data := testkit.Must(os.ReadFile(r.Folder.Path("checkpoints/" + name + "/weights.safetensors")))
 	var s train.State
-	testkit.Must(r.Folder.LoadCheckpoint(name, r.Config, &s))
+	testkit.Must(r.Folder.Checkpoints().Load(name, r.Config, &s))
 	return run.Hash(data), s
 }
 
@@ -181,7 +181,7 @@ func stages(killed map[int]string, v train.Verdict) (out []int) {
 // checkMarks checks that one checkpoint alone is marked as the best.
 func checkMarks(t *testing.T, r *Run, best string) {
 	t.Helper()
-	names, err := r.Folder.Checkpoints()
+	names, err := r.Folder.Checkpoints().Names()
 	if err != nil || !slices.Contains(names, best) {
 		t.Fatalf("checkpoints %v, %v; want %s", names, err, best)
 	}

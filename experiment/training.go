@@ -114,7 +114,7 @@ func (r *Run) MakeRows(ctx context.Context) error {
 
 // restore makes a trainer and puts it, and the folder's metrics, where the checkpoint left off.
 func restore(r *Run, checkpoint string) (*training, error) {
-	names, err := r.Folder.Checkpoints()
+	names, err := r.Folder.Checkpoints().Names()
 	if err != nil {
 		return nil, err
 	}
@@ -131,7 +131,7 @@ func restore(r *Run, checkpoint string) (*training, error) {
 		err = t.extend()
 	}
 	if err == nil && checkpoint != "" {
-		err = r.Folder.SetAside(checkpoint)
+		err = r.Folder.Checkpoints().SetAside(checkpoint)
 	}
 	if err == nil {
 		err = t.restoreMark()
@@ -174,7 +174,7 @@ func (t *training) begin() error {
 
 func (t *training) resume(checkpoint string) error {
 	var state train.State
-	arrays, err := t.run.Folder.LoadCheckpoint(checkpoint, t.run.Config, &state)
+	arrays, err := t.run.Folder.Checkpoints().Load(checkpoint, t.run.Config, &state)
 	if err != nil {
 		return err
 	}
@@ -193,7 +193,9 @@ func (t *training) trains(m score.Model[float32]) {
 	p := t.run.Problem
 	t.source = t.run.Method.Source(t.run.learned(), t.run.Pool)
 	t.trainer = train.New(p.Train.Config(p.Seed, p.Condition.Drop), t.source, m, t.run.Pool)
-	t.trainer.Now = t.watch.now
+	if t.watch.now != nil { // otherwise the first process says what to do
+		t.trainer.Now = t.watch.now
+	}
 }
 
 // loop makes the prior and trains the epochs that are left, or those that the budget holds.
@@ -221,7 +223,7 @@ func (t *training) train(ctx context.Context) error {
 	if t.trainer.Done() && !due(t) {
 		return nil
 	}
-	within := t.limited(ctx)
+	within := t.watch.within(ctx, t.trainer.State.Budget)
 	if err := t.arrive(within); err != nil {
 		return err
 	}
@@ -283,7 +285,7 @@ func (t *training) end(err error) error {
 
 // epoch trains one epoch, records it, evaluates and saves where it is time to.
 func (t *training) epoch(ctx context.Context) error {
-	epoch, err := t.trainer.Epoch(t.limited(ctx))
+	epoch, err := t.trainer.Epoch(t.watch.within(ctx, t.trainer.State.Budget))
 	t.unsaved = err == nil || train.Interrupted(err)
 	if err != nil {
 		return err
@@ -395,7 +397,7 @@ func (t *training) save() error {
 	}
 	t.trainer.State.Spent = t.watch.spent()
 	state := t.trainer.State
-	if err := t.run.Folder.SaveCheckpoint(state.Updates, t.trainer.Snapshot(), state, t.run.Config); err != nil {
+	if err := t.run.Folder.Checkpoints().Save(state.Updates, t.trainer.Snapshot(), state, t.run.Config); err != nil {
 		return err
 	}
 	t.saved, t.fresh = time.Now(), false
@@ -405,20 +407,11 @@ func (t *training) save() error {
 
 func (t *training) status(state, message string) error {
 	s := run.Status{State: state, Epoch: t.trainer.State.Epoch, Epochs: t.epochs(), Message: message,
-		Stopped: ended(t.run.Problem, t.trainer), Trained: t.cost()}
+		Stopped: ended(t.run.Problem, t.trainer), Trained: t.watch.cost(t.trainer.State)}
 	if j := t.trainer.State.Judged; j != nil && j.Chosen > 0 {
 		s.Checkpoint = run.CheckpointName(j.ChosenUpdates)
 	}
 	return t.run.Folder.SetStatus(s)
-}
-
-// cost returns what the training took until now; nil of one that an earlier version began, which did not count it.
-func (t *training) cost() *train.Cost {
-	s := t.trainer.State
-	if s.Trained < s.Epoch {
-		return nil
-	}
-	return &train.Cost{Epochs: s.Trained, Seconds: t.watch.spent()}
 }
 
 // LastEpoch returns the last recorded epoch of a run; its Epoch is 0 if there is none.

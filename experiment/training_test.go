@@ -233,7 +233,7 @@ func TestNothingTrained(t *testing.T) {
 	if err := r.Train(t.Context(), "", Observer{}); err == nil || !strings.Contains(err.Error(), "the budget") {
 		t.Fatalf("%v; expected that the budget is spent", err)
 	}
-	if names, err := f.Checkpoints(); err != nil || len(names) != 1 {
+	if names, err := f.Checkpoints().Names(); err != nil || len(names) != 1 {
 		t.Fatalf("checkpoints %q, %v; expected one", names, err)
 	}
 	if _, err := r.Trained(""); fault.KindOf(err) != fault.Run {

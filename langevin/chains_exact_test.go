@@ -64,29 +64,6 @@ func TestChainsCount(t *testing.T) {
 	}
 }
 
-// The share that Metropolis refuses is that of moves that were none, of all chains alike.
-func TestRefusedMovesAreNone(t *testing.T) {
-	const count, steps = 40, 60
-	p := &Process{Set: zoo.Affine{A: [][]float64{{0, 1}}, B: []float64{0}}, Method: ULLA, Friction: 2,
-		Potential: Quadratic{}, Schedule: Schedule{N: 1, T: 1.7, SigmaMin: 1, SigmaMax: 1}}
-	x0 := make([]float64, 2*count)
-	draws := chains(t, Chains{Process: p, Leaps: 2, Count: count, Keep: steps, Seed: 3}, x0)
-	still := 0
-	for i := range count {
-		last := 0.0
-		for s := range steps {
-			if at := draws.X[2*(i*steps+s)]; at == last {
-				still++
-			} else {
-				last = at
-			}
-		}
-	}
-	if got := draws.Refused * count * steps; math.Abs(got-float64(still)) > 1e-6 || still < steps {
-		t.Errorf("%v moves of %d are refused, %d were none", got, count*steps, still)
-	}
-}
-
 // A context that is done stops chains at the next look, after 256 steps, and before the first.
 func TestChainsStop(t *testing.T) {
 	p := &Process{Set: zoo.Sphere{D: 3}, Method: OLLA, Schedule: Schedule{N: 1, T: 0.01, SigmaMin: 1, SigmaMax: 1}}

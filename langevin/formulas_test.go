@@ -1,7 +1,6 @@
 package langevin
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"strings"
@@ -115,23 +114,6 @@ func TestTargetSizeByRegression(t *testing.T) {
 			if got := p.TargetSize(k); !(math.Abs(got-want) < 1e-9*want) {
 				t.Errorf("%v: r_%d = %v, by regression %v", c, k, got, want)
 			}
-		}
-	}
-}
-
-// Every name is read as what prints it, and no other is read.
-func TestNames(t *testing.T) {
-	for _, w := range []Walls{ElasticWalls, PaperWalls} {
-		if got, err := ParseWalls(fmt.Sprint(w)); err != nil || got != w {
-			t.Errorf("%v is read as %v, %v", w, got, err)
-		}
-	}
-	if _, err := ParseWalls("rubber"); err == nil {
-		t.Error("walls of rubber")
-	}
-	for _, m := range []Method{OLLA, OLLAP, ULLA, ULLAP} {
-		if got, err := ParseMethod(fmt.Sprint(m)); err != nil || got != m {
-			t.Errorf("%v is read as %v, %v", m, got, err)
 		}
 	}
 }
@@ -281,18 +263,6 @@ func TestUnprojectedDrawByDraw(t *testing.T) {
 	}
 	if all.Unprojected != sum || sum < 1 || sum > count*keep/2 {
 		t.Errorf("%d of %d draws are not projected, one by one %d", all.Unprojected, count*keep, sum)
-	}
-}
-
-// On a flat space without forces no leap is refused: HMC's step grows by halves while it is within
-// ten times the first one.
-func TestTuneLengthensLeaps(t *testing.T) {
-	proc := &Process{Set: zoo.Euclidean{D: 2}, Method: ULLAP, Friction: 1,
-		Schedule: Schedule{N: 1, T: 0.5, SigmaMin: 1, SigmaMax: 1}}
-	pool := testkit.Pool(t, 1)
-	c := &Chains{Process: proc, Leaps: 2, Count: 2, Keep: 1, Seed: 1}
-	if got, err := c.Tune(context.Background(), pool, make([]float64, 4)); err != nil || got != 0.5*math.Pow(1.5, 5) {
-		t.Errorf("the step is %v, want %v; %v", got, 0.5*math.Pow(1.5, 5), err)
 	}
 }
 

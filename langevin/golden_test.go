@@ -208,28 +208,6 @@ func TestGoldenSO10Trajectories(t *testing.T) {
 	}
 }
 
-// Off the group the reference's projector is not one: it keeps a normal part of the size of h, which ours does not.
-func TestReferenceProjectorIsInexact(t *testing.T) {
-	g := golden.Read(t, "so10_ops.npz")
-	x, y := g["x_off"].AsFloat64(), g["y"].AsFloat64()
-	exact := testkit.Must(zoo.NewOrthogonal(10, zoo.OrthogonalOptions{}))
-	left := func(set constraint.Set) float64 {
-		b := geometry.New(set, 4, 0)
-		testkit.OK(t, b.At(x, 4))
-		once, twice := make([]float64, 400), make([]float64, 400)
-		b.Tangent(once, y)
-		b.Tangent(twice, once)
-		worst := 0.0
-		for i := range once {
-			worst = max(worst, math.Abs(once[i]-twice[i]))
-		}
-		return worst
-	}
-	if ours, theirs := left(exact), left(referenceO10(t)); ours > 1e-14 || theirs < 1e-3 {
-		t.Errorf("Π² differs from Π by %.3g, in the reference by %.3g", ours, theirs)
-	}
-}
-
 // The values of robot10_ops.npz, but for newton_*_asis_cache, which hold a fault of the
 // reference, geometry answered from that of other points: the ridge is what keeps the
 // vanishing gradients from being an error, at the price that Π is no projector.

@@ -126,50 +126,10 @@ func chainMean(r *Draws, g func(x []float64) float64) (mean, se float64) {
 	return mean, sd / math.Sqrt(float64(r.Count))
 }
 
-// The gradient of a level's energy is that of its values, for several equalities and a
-// potential; without equalities it is the potential itself.
-func TestLevel(t *testing.T) {
-	stiefel := testkit.Must(zoo.NewStiefel(4, 2))
-	f := Quadratic{Weight: []float64{1, 2, 3, 4, 5, 6, 7, 8}}
-	l := testkit.Must(Level(stiefel, f))
-	e := l.(Energy)
-	x := []float64{0.9, 0.1, -0.2, 0.3, 0.2, 0.8, 0.3, -0.5, -0.4, 0.6, 0.9, 0.1, 0.3, -0.2, 0.7, 0.8}
-	grad, up, down := make([]float64, 16), make([]float64, 2), make([]float64, 2)
-	l.Gradient(grad, x, 2)
-	for j := range x {
-		const ε = 1e-6
-		v := x[j]
-		x[j] = v + ε
-		e.Value(up, x, 2)
-		x[j] = v - ε
-		e.Value(down, x, 2)
-		x[j] = v
-		testkit.Near(t, grad[j], (up[j/8]-down[j/8])/(2*ε), 1e-7, "∂%d", j)
-	}
-	if g, err := Level(zoo.Euclidean{D: 8}, f); err != nil || g.(Quadratic).Weight == nil {
-		t.Errorf("%v, %v without equalities; want the potential itself", g, err)
-	}
-	if _, err := Level(noSecond{stiefel}, nil); err == nil {
-		t.Error("no error without second derivatives")
-	}
-}
-
 type noSecond struct{ constraint.Set }
 
 func (s noSecond) NewEvaluator(rows int) constraint.Evaluator {
 	e := s.Set.NewEvaluator(rows)
 	e.HessianVectors = nil
 	return e
-}
-
-// One leap a step is HMC too: moves are refused.
-func TestOneLeapIsMetropolised(t *testing.T) {
-	p := &Process{
-		Set: zoo.Sphere{D: 3}, Method: ULLA, Friction: 1, Potential: Linear{B: []float64{0, 0, 6}},
-		Schedule: Schedule{N: 1, T: 0.7, SigmaMin: 1, SigmaMax: 1},
-	}
-	x0 := testkit.Must(Start(t.Context(), p, 50, 1))
-	if d := chains(t, Chains{Process: p, Leaps: 1, Count: 50, Burn: 10, Keep: 20, Seed: 3}, x0); d.Refused < 0.02 {
-		t.Errorf("%.3f of the moves of one leap are refused", d.Refused)
-	}
 }

@@ -282,47 +282,6 @@ func polarCap(t *testing.T) zoo.Cap {
 	return testkit.Must(zoo.NewCap([]float64{0, 0, 1}, 0.2))
 }
 
-// The splitting leaves the uniform law on a set with walls as it is: flights that end beyond one turn back, and none of
-// them counts as failed. 4000 chains from exact draws; the false-alarm rate is 10⁻⁶ a test, 2exp(−2·2.7²).
-func TestSplittingTurnsBackAtWalls(t *testing.T) {
-	const n = 4000
-	box := testkit.Must(zoo.NewBox([]float64{0, 0}, []float64{1, 1}))
-	for name, c := range map[string]struct {
-		set constraint.Set
-		u   func(x []float64) float64 // uniform on [0, 1]
-	}{
-		"box": {box, func(x []float64) float64 { return x[0] }},
-		"cap": {polarCap(t), func(x []float64) float64 { return (x[2] - 0.2) / 0.8 }}, // Archimedes
-	} {
-		p := &Process{Set: c.set, Method: ULLAP, Friction: 1, Schedule: Schedule{N: 1, T: 0.4, SigmaMin: 1,
-			SigmaMax: 1}}
-		x0 := testkit.Must(Start(t.Context(), p, n, 9))
-		d := c.set.Dim()
-		draws := chains(t, Chains{Process: p, Symmetric: true, Count: n, Keep: 15, Seed: 3}, x0)
-		u, met := make([]float64, n), 0
-		for i := range u {
-			series := draws.X[i*15*d : (i+1)*15*d]
-			u[i] = c.u(series[14*d:])
-			for k := range 15 {
-				for a, w := range constraint.Values(c.set, series[k*d:(k+1)*d]) {
-					if a >= len(c.set.Equalities()) && w > 0 || a < len(c.set.Equalities()) && math.Abs(w) > 1e-12 {
-						t.Fatalf("%s: component %d is %g", name, a, w)
-					}
-				}
-				if k > 0 && distance(series[(k-1)*d:k*d], series[k*d:(k+1)*d]) == 0 {
-					met++ // both flights turned back
-				}
-			}
-		}
-		if met < n/100 || draws.Report.Failed > n/100 {
-			t.Errorf("%s: %d steps turned back twice, %d chains failed", name, met, draws.Report.Failed)
-		}
-		if D := ks(u); D*math.Sqrt(n) > 2.7 {
-			t.Errorf("%s: the law has moved, D√n = %.3g", name, D*math.Sqrt(n))
-		}
-	}
-}
-
 func distance(a, b []float64) (s float64) {
 	for j := range a {
 		s += (a[j] - b[j]) * (a[j] - b[j])

@@ -264,92 +264,6 @@ func (f scoreFunc) Eval(dst, x, p []float64, n int, t float64) {
 	}
 }
 
-// The backward sampler with an exact score, overdamped: a wrapped normal law on the circle and a heat kernel on S²,
-// whose forward laws are known in closed form. KS at level 1e-6 of 2000 samples plus 0.02 for the step size.
-func TestBackwardWithExactScoreOLLA(t *testing.T) {
-	if testing.Short() {
-		t.Skip("a law, for seconds")
-	}
-	const count, start = 2000, 0.05 // samples, and heat-kernel time of the data
-	critical := 2.69/math.Sqrt(count) + 0.02
-	wrapped := func(θ, v float64) (q, dq float64) {
-		for m := -6; m <= 6; m++ {
-			u := θ - 0.5 + 2*math.Pi*float64(m)
-			w := math.Exp(-u * u / (2 * v))
-			q += w
-			dq -= u / v * w
-		}
-		return
-	}
-	legendre := func(z float64, f func(l int, p, dp float64)) {
-		p0, p1 := 1.0, z
-		d0, d1 := 0.0, 1.0
-		f(0, p0, d0)
-		for l := 1; l < 40; l++ {
-			f(l, p1, d1)
-			n := float64(l)
-			p0, p1 = p1, ((2*n+1)*z*p1-n*p0)/(n+1)
-			d0, d1 = d1, d0+(2*n+1)*p0
-		}
-	}
-	for _, c := range []Convention{Paper, Reference} {
-		for _, d := range []int{2, 3} {
-			p := &Process{
-				Set: zoo.Sphere{D: d}, Method: OLLA, Convention: c,
-				Schedule: Schedule{N: 400, T: 6, SigmaMin: 0.1, SigmaMax: 1.5},
-			}
-			S := make([]float64, p.Schedule.N+1) // ∫σ² up to t_k
-			for k := range p.Schedule.N {
-				S[k+1] = S[k] + p.Schedule.Tau(k)
-			}
-			at := func(t float64) float64 { return start + S[int(math.Round(t/p.Schedule.Dt()))] }
-			score := scoreFunc(func(dst, x, _ []float64, t float64) {
-				v := at(t)
-				if d == 2 {
-					q, dq := wrapped(math.Atan2(x[1], x[0]), v)
-					dst[0], dst[1] = -2*dq/q*x[1], 2*dq/q*x[0]
-					return
-				}
-				q, dq := 0.0, 0.0
-				legendre(x[2], func(l int, p, dp float64) {
-					w := float64(2*l+1) * math.Exp(-float64(l*(l+1))*v/2)
-					q += w * p
-					dq += w * dp
-				})
-				dst[0], dst[1], dst[2] = 0, 0, 2*dq/q
-			})
-			pool := parallel.New(0)
-			x, failed := make([]float64, count*d), make([]bool, count)
-			sim := NewSimulator(p, pool, 64)
-			prior, _ := UniformPrior(p)
-			testkit.Must(sim.Backward(context.Background(), x, failed, 0, 1, prior, func(int) Score { return score }))
-			pool.Close()
-			u := make([]float64, count)
-			for i := range u {
-				if d == 2 {
-					θ := math.Atan2(x[2*i+1], x[2*i])
-					for m := -3; m <= 3; m++ {
-						s := math.Sqrt(2 * start)
-						turn := 2 * math.Pi * float64(m)
-						u[i] += (math.Erf((θ-0.5+turn)/s) - math.Erf((-math.Pi-0.5+turn)/s)) / 2
-					}
-					continue
-				}
-				z := x[3*i+2] // ∫₋₁^z P_l = (P_{l+1} − P_{l−1})/(2l+1)
-				var ps []float64
-				legendre(z, func(_ int, p, _ float64) { ps = append(ps, p) })
-				u[i] = (1 + z) / 2
-				for l := 1; l+1 < len(ps); l++ {
-					u[i] += math.Exp(-float64(l*(l+1))*start/2) * (ps[l+1] - ps[l-1]) / 2
-				}
-			}
-			if dist := ks(u); dist > critical {
-				t.Errorf("S^%d, %v convention: KS distance %.3f, critical %.3f", d-1, c, dist, critical)
-			}
-		}
-	}
-}
-
 // The backward sampler with an exact score, underdamped, on a Gaussian: the whole chain is linear, so variances
 // propagate exactly, without randomness. The error of the final variance must be of first order in Δt.
 func TestBackwardWithExactScoreULLA(t *testing.T) {
@@ -450,16 +364,6 @@ func TestChainsAreReproducible(t *testing.T) {
 			t.Error("chmc refuses nothing: its Metropolis steps are not seen here")
 		}
 	}
-	// Mean height of the von Mises–Fisher law: coth κ − 1/κ, here from 400 chains of the symmetric splitting (sd of a
-	// height < 0.3, so 5 standard errors are 0.075; level 6e-7).
-	p.Schedule.T = 0.2
-	x0, _ = Start(t.Context(), p, 400, 2)
-	draws := chains(t, Chains{Process: p, Symmetric: true, Count: 400, Burn: 100, Keep: 1, Seed: 1}, x0)
-	mean := 0.0
-	for i := range 400 {
-		mean += draws.X[3*i+2] / 400
-	}
-	testkit.Near(t, mean, 1/math.Tanh(3)-1/3.0, 0.075, "mean height")
 }
 
 // From the identity, all methods reach Haar measure on SO(n): traces of the last states of independent chains on SO(5)

@@ -49,17 +49,26 @@ func TestBalancedGains(t *testing.T) {
 	}
 }
 
-// Names are read in any case, and RDDPM is OLLA-P. The error of an unknown name lists the known ones.
+// Names are read in any case, and as what prints them; RDDPM is OLLA-P. The zero process is the default of the problem
+// file. The error of an unknown name lists the known ones.
 func TestNamesAndTheirRefusals(t *testing.T) {
 	for name, want := range map[string]Method{"RDDPM": OLLAP, "rddpm": OLLAP, "olla-p": OLLAP, "ulla": ULLA} {
 		if got, err := ParseMethod(name); err != nil || got != want {
 			t.Errorf("%s is read as %v, %v", name, got, err)
 		}
 	}
+	for _, m := range []Method{OLLA, OLLAP, ULLA, ULLAP} {
+		testkit.Equal(t, testkit.Must(ParseMethod(m.String())), m)
+	}
 	for _, c := range []Convention{Paper, Reference} {
-		if got, err := ParseConvention(c.String()); err != nil || got != c {
-			t.Errorf("%v is read as %v, %v", c, got, err)
-		}
+		testkit.Equal(t, testkit.Must(ParseConvention(c.String())), c)
+	}
+	for _, w := range []Walls{ElasticWalls, PaperWalls} {
+		testkit.Equal(t, testkit.Must(ParseWalls(w.String())), w)
+	}
+	var p Process
+	if p.Convention.String() != "reference" || p.Method.String() != "ULLA" || p.Rho(0) != 1 {
+		t.Errorf("the zero process is %v in the %v convention with ρ = %v", p.Method, p.Convention, p.Rho(0))
 	}
 	var e *ConfigError
 	if m, err := ParseMethod("HMC"); m != 0 || !errors.As(err, &e) || e.Field != "Method" || e.Value != "HMC" ||
@@ -283,6 +292,9 @@ func TestLevelWhereTheRankDrops(t *testing.T) {
 	}
 	if free, err := Level(zoo.Euclidean{D: 2}, f); err != nil || fmt.Sprint(free) != fmt.Sprint(f) {
 		t.Errorf("of no equalities the level is %v, %v", free, err)
+	}
+	if _, err := Level(noSecond{zoo.Ellipsoid{Axes: []float64{1, 1}}}, nil); err == nil {
+		t.Error("no error without second derivatives")
 	}
 	// A potential without values has none before a condition either, and its force does not reach the condition.
 	b := Before(blind{}, 2, 1)

@@ -168,22 +168,6 @@ func TestBackwardPathsFollowTheStepper(t *testing.T) {
 	}
 }
 
-// Thinned draws are every third of the draws without thinning, after burn-in.
-func TestThin(t *testing.T) {
-	p := process(zoo.Sphere{D: 3}, OLLA)
-	p.Schedule.SigmaMin, p.Schedule.SigmaMax = 1, 1
-	x0, _ := Start(t.Context(), p, 2, 1)
-	all := chains(t, Chains{Process: p, Count: 2, Burn: 2, Keep: 15, Seed: 1}, x0)
-	thin := chains(t, Chains{Process: p, Count: 2, Burn: 2, Keep: 5, Thin: 3, Seed: 1}, x0)
-	for c, series := range thin.Series(0) {
-		for i, v := range series {
-			if v != all.Series(0)[c][3*i+2] {
-				t.Fatalf("draw %d of chain %d", i, c)
-			}
-		}
-	}
-}
-
 // Failed projections are counted in both directions, never dropped.
 func TestFailuresAreCounted(t *testing.T) {
 	p := process(zoo.Sphere{D: 3}, OLLAP)
@@ -624,19 +608,6 @@ func TestEmpiricalPrior(t *testing.T) {
 		var none *PriorError
 		if errors.As(err, &none) != (len(want) == 0) || err != nil && none == nil || !slices.Equal(got.States, want) {
 			t.Errorf("σ = %g: %d states, want %d; %v", c.σ, len(got.States)/3, len(want)/3, err)
-		}
-	}
-}
-
-// The zero convention and landing are the defaults of the problem file.
-func TestZeroValues(t *testing.T) {
-	var p Process
-	if p.Convention.String() != "reference" || p.Method.String() != "ULLA" || p.Rho(0) != 1 {
-		t.Errorf("the zero process is %v in the %v convention with ρ = %v", p.Method, p.Convention, p.Rho(0))
-	}
-	for _, name := range conventionNames {
-		if c, err := ParseConvention(name); err != nil || c.String() != name {
-			t.Errorf("%s is read as %v: %v", name, c, err)
 		}
 	}
 }

@@ -95,22 +95,6 @@ func TestFlightsEndNearby(t *testing.T) {
 	}
 }
 
-// The share of flights that turn back: on [0, 1] a flight of length h meets a wall with probability E|hp| = h√(2/π),
-// and a step τ has two flights of τ/2. About 0.0399 of the 400 000 flights turn. Even if each counted ten times, the
-// bound is six standard deviations.
-func TestTurnedShare(t *testing.T) {
-	set := testkit.Must(zoo.NewBox([]float64{0}, []float64{1}))
-	p := &Process{Set: set, Method: ULLAP, Friction: 50, Schedule: Schedule{N: 1, T: 0.1, SigmaMin: 1, SigmaMax: 1}}
-	x0 := make([]float64, 100)
-	for i := range x0 {
-		x0[i] = (float64(i) + 0.5) / 100
-	}
-	draws := chains(t, Chains{Process: p, Symmetric: true, Count: 100, Keep: 2000, Seed: 1}, x0)
-	if want := 0.05 * math.Sqrt(2/math.Pi); math.Abs(draws.Turned-want) > 0.006 {
-		t.Errorf("%v of the flights turned back, want %v", draws.Turned, want)
-	}
-}
-
 // Gaussian data N(0, w²) beside paths that travel √2, with the best score of each step: the law of
 // samples is Gaussian, and its variance follows without sampling. The bounds are a little above what split noise
 // gives; late noise has 1.07, 1.07 and 1.14 with 50 steps.

@@ -121,68 +121,6 @@ func TestStepCovariance(t *testing.T) {
 	}
 }
 
-// On an affine set h_{k+1} = (1 − ασ_k²Δt) h_k to round-off with noise on, and implicit landing is exact in one step.
-func TestAffineLandingIsExact(t *testing.T) {
-	set := several(t)["affine"]
-	for _, m := range []Method{OLLA, ULLA} {
-		for _, implicit := range []bool{false, true} {
-			p := process(set, m)
-			p.Landing.Explicit = !implicit
-			p.Potential = Quadratic{Center: []float64{1, -2, 0.3, 0}}
-			s := p.NewStepper(1)
-			st := keyed.New(1, keyed.Probe, 0)
-			x, prev, y, ζ := make([]float64, 4), make([]float64, 4), make([]float64, 4), make([]float64, 4)
-			st.Normals(x, 0, 0)
-			st.Normals(prev, 1, 0)
-			h0, h1 := make([]float64, 2), make([]float64, 2)
-			for k := range p.Schedule.N {
-				st.Normals(ζ, 2, k)
-				testkit.Must(s.Forward(y, x, prev, ζ, make([]bool, 1), 1, k))
-				copy(h0, constraint.Values(set, x))
-				copy(h1, constraint.Values(set, y))
-				factor := 1 - p.Landing.Rate*p.Schedule.Tau(k)
-				if implicit {
-					factor = 0
-				}
-				for i := range h0 {
-					if math.Abs(h1[i]-factor*h0[i]) > 1e-13 {
-						t.Fatalf("%v implicit=%v step %d: h = %v, want %v", m, implicit, k, h1[i], factor*h0[i])
-					}
-				}
-				prev, x, y = x, y, prev
-			}
-		}
-	}
-}
-
-// The same backward, with the τ of the backward step, in both conventions.
-func TestAffineLandingIsExactBackward(t *testing.T) {
-	set := several(t)["affine"]
-	for _, m := range []Method{OLLA, ULLA} {
-		for _, c := range []Convention{Paper, Reference} {
-			p := process(set, m)
-			p.Convention = c
-			s := p.NewStepper(3) // more room than rows
-			st := keyed.New(1, keyed.Probe, 0)
-			x, next, y, ζ := make([]float64, 4), make([]float64, 4), make([]float64, 4), make([]float64, 4)
-			h0, h1 := make([]float64, 2), make([]float64, 2)
-			for k := range p.Schedule.N {
-				st.Normals(x, 0, k)
-				st.Normals(next, 1, k)
-				st.Normals(ζ, 2, k)
-				testkit.Must(s.Backward(y, x, next, ζ, make([]bool, 1), 1, k, zeroScore{}))
-				copy(h0, constraint.Values(set, x))
-				copy(h1, constraint.Values(set, y))
-				for i := range h0 {
-					if want := (1 - p.Landing.Rate*p.BackTau(k)) * h0[i]; math.Abs(h1[i]-want) > 1e-13 {
-						t.Fatalf("%v %v step %d: h = %v, want %v", m, c, k, h1[i], want)
-					}
-				}
-			}
-		}
-	}
-}
-
 // A ULLA step off Σ with curvature terms minus one without is −τ²∇JᵀG†(𝓗₁ ∓ α𝓗₂), minus forward and plus backward, with
 // α = 1/τ if landing is implicit.
 func TestULLACurvatureTerm(t *testing.T) {
@@ -330,49 +268,6 @@ func (r rootless) Jacobians(v, j, x []float64, n int) {
 	}
 }
 
-// An active inequality follows g + ε the same way, and an inactive one is not there.
-func TestInequalityLanding(t *testing.T) {
-	set := halfSpace{}
-	p := process(set, OLLA)
-	p.Walls, p.Repulsion = PaperWalls, 0.05
-	s := p.NewStepper(1)
-	y, failed := make([]float64, 2), make([]bool, 1)
-	for _, c := range []struct{ x, noise, want float64 }{
-		{0.3, 1, (1-4*0.5*0.5*0.1)*(0.3+0.05) - 0.05}, // g ≥ 0: noise across is projected out
-		{0, 1, (1-4*0.5*0.5*0.1)*0.05 - 0.05},         // the boundary itself is active
-		{-0.3, 1, -0.3 + 0.5*math.Sqrt(0.1)},          // inside: free
-	} {
-		k := 1 // σ_1 = 0.5, Δt = 0.1
-		testkit.Must(s.Forward(y, []float64{c.x, 7}, nil, []float64{c.noise, 0}, failed, 1, k))
-		if math.Abs(y[0]-c.want) > 1e-14 || y[1] != 7 {
-			t.Errorf("from %v to %v, want %v", c.x, y, c.want)
-		}
-	}
-}
-
-// halfSpace is {x ∈ R² : x_0 ≤ 0}.
-type halfSpace struct{}
-
-func (halfSpace) Dim() int                              { return 2 }
-func (halfSpace) Equalities() []string                  { return nil }
-func (halfSpace) Inequalities() []string                { return []string{"wall"} }
-func (halfSpace) Capabilities() constraint.Capabilities { return constraint.Capabilities{} }
-
-func (s halfSpace) NewEvaluator(int) constraint.Evaluator { return sets.Evaluator(s) }
-
-func (halfSpace) Values(v, x []float64, n int) {
-	for i := range n {
-		v[i] = x[2*i]
-	}
-}
-
-func (h halfSpace) Jacobians(v, j, x []float64, n int) {
-	h.Values(v, x, n)
-	for i := range n {
-		j[2*i], j[2*i+1] = 1, 0
-	}
-}
-
 // The collapsed, position-only ULLA is the two-variable O-B̃-A scheme on an affine set, where Π does not depend on x.
 func TestCollapsedULLA(t *testing.T) {
 	set := several(t)["affine"].(zoo.Affine)
@@ -478,36 +373,15 @@ func TestConventions(t *testing.T) {
 	}
 }
 
+// Curvature needs second derivatives; every method takes inequalities.
 func TestValidate(t *testing.T) {
-	for _, c := range []struct {
-		field string
-		edit  func(p *Process)
-	}{
-		{"Schedule.N", func(p *Process) { p.Schedule.N = 0 }},
-		{"Schedule.N", func(p *Process) { p.Schedule.N = 1e15 }},
-		{"Schedule.T", func(p *Process) { p.Schedule.T = math.NaN() }},
-		{"Schedule.SigmaMin", func(p *Process) { p.Schedule.SigmaMin = 0 }},
-		{"Schedule.SigmaMax", func(p *Process) { p.Schedule.SigmaMax = 0.1 }},
-		{"Friction", func(p *Process) { p.Friction = 0 }},
-		{"Repulsion", func(p *Process) { p.Repulsion = -1 }},
-		{"Landing.Rate", func(p *Process) { p.Landing.Rate = 0 }},
-		{"Landing.Rate", func(p *Process) { p.Landing.Rate = 2 / (0.81 * 0.1) }},
-	} {
-		p := process(zoo.Sphere{D: 3}, ULLA)
-		testkit.OK(t, p.Validate())
-		c.edit(p)
-		e, ok := p.Validate().(*ConfigError)
-		if !ok || e.Field != c.field {
-			t.Errorf("want a complaint about %s, got %v", c.field, e)
-		}
-	}
-	p := process(halfSpace{}, OLLA)
+	p := process(sets.Plain(polarCap(t)), OLLA)
 	p.Curvature = true
 	if _, ok := p.Validate().(*constraint.UnsupportedError); !ok {
 		t.Error("curvature without Hessian products is accepted")
 	}
 	for _, m := range []Method{OLLA, ULLA, OLLAP, ULLAP} {
-		p := process(halfSpace{}, m)
+		p := process(sets.Plain(polarCap(t)), m)
 		p.NoTerminal = false
 		if err := p.Validate(); err != nil {
 			t.Errorf("%v with an inequality: %v", m, err)

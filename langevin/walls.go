@@ -126,6 +126,7 @@ type mirrors struct {
 	all        constraint.Evaluator
 	d, m, c    int
 	x, y       []float64            // rows×c: components at starts and ends of steps
+	ends       []float64            // rows×d: where y are of
 	at         geometry.Geometry    // of the equalities, together points
 	projection *geometry.Projection // onto them
 	end        geometry.Geometry    // of all, for Terminal
@@ -169,6 +170,7 @@ func newMirrors(p *Process, moving constraint.Set, rows int) *mirrors {
 	w := &mirrors{
 		proc: p, all: p.Set.NewEvaluator(rows), d: d, m: m, c: c,
 		support: p.Set.Capabilities().Support, from: make([]int, c+1), x: vec(rows * c), y: vec(rows * c),
+		ends:       slices.Repeat([]float64{math.NaN()}, rows*d),
 		projection: geometry.NewProjection(moving, k),
 		end:        geometry.New(p.Set, rows, 0), endProject: geometry.NewProjection(p.Set, rows),
 		y0: vec(k * d), values: vec(k * c), grad: vec(k * d), t: vec(k * d),
@@ -213,10 +215,23 @@ func (s recalling) NewEvaluator(rows int) constraint.Evaluator {
 	return e
 }
 
-// start evaluates all components at the points that a step starts from.
+// start evaluates all components at the points that a step starts from: most are where the step before ended.
 func (w *mirrors) start(x []float64, n int) []float64 {
-	w.all.Values(w.x[:n*w.c], x[:n*w.d], n)
-	return w.x[:n*w.c]
+	c, d := w.c, w.d
+	for lo := 0; lo < n; {
+		hi := lo
+		for hi < n && !slices.Equal(x[hi*d:(hi+1)*d], w.ends[hi*d:(hi+1)*d]) {
+			hi++
+		}
+		if hi > lo {
+			w.all.Values(w.x[lo*c:hi*c], x[lo*d:hi*d], hi-lo)
+		}
+		if lo = hi; hi < n {
+			copy(w.x[hi*c:(hi+1)*c], w.y[hi*c:])
+			lo++
+		}
+	}
+	return w.x[:n*c]
 }
 
 // fold sends back the rows of dst that are beyond a wall, after steps from x.
@@ -224,6 +239,7 @@ func (w *mirrors) fold(dst, x []float64, failed []bool, n int, info *Info) {
 	c, d, f := w.c, w.d, &w.folds
 	f.Row, f.Y, f.M, f.Mirrors, f.N = f.Row[:0], f.Y[:0], f.M[:0], f.Mirrors[:0], f.N[:0]
 	w.all.Values(w.y[:n*c], dst[:n*d], n)
+	copy(w.ends, dst[:n*d])
 	w.left = w.left[:0]
 	for i := range n {
 		if worst(w.y[i*c+w.m:(i+1)*c]) > 0 {

@@ -23,7 +23,7 @@ import (
 
 // Build returns the process that the problem describes, valid, or a *KeyError.
 func (p *Problem) Build() (*langevin.Process, error) {
-	proc, err := p.process()
+	proc, err := process(p)
 	if err != nil {
 		return nil, err
 	}
@@ -31,7 +31,7 @@ func (p *Problem) Build() (*langevin.Process, error) {
 }
 
 // process is Assemble with a process that can run.
-func (p *Problem) process() (*langevin.Process, error) {
+func process(p *Problem) (*langevin.Process, error) {
 	proc, err := p.Assemble()
 	if err != nil {
 		return nil, err
@@ -324,7 +324,7 @@ func (p *Problem) BuildChains() (*langevin.Chains, error) {
 	if _, err := langevin.ParseMethod(q.Process.Method); err != nil {
 		return nil, p.key("sample.method", c.Method, "splitting, chmc, ULLA, OLLA, ULLA-P or OLLA-P")
 	}
-	proc, err := q.process()
+	proc, err := process(&q)
 	if err != nil {
 		return nil, err
 	}

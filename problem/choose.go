@@ -143,7 +143,7 @@ func chooseSequence(p *Problem, set constraint.Set) {
 }
 
 // Chosen are the keys whose values follow from the set, of a problem that was built.
-func (p *Problem) Chosen() []choose.Choice { return p.chosen }
+func (a asked) Chosen() []choose.Choice { return a.chosen }
 
 // A Choice is a number, or the word auto, which leaves it to the program (docs/problem-file.md says by which rule).
 // Files cannot hold NaN; here it stands for auto.

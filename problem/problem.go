@@ -39,15 +39,20 @@ type Problem struct {
 	Sample     Sample         `yaml:"sample" doc:"landing mcmc"` // landing mcmc only
 	Variants   map[string]any `yaml:"variants,omitempty"`        // named changes, chosen with --variant
 	origins    `yaml:"-"`
-	written    map[string]map[string]string // the origins of the keys of each variant
-	chosen     []choose.Choice              // keys that follow from the set
-	variant    string                       // of Load
-	settings   []string                     // of Load
-	shared     bool                         // with other problems
+	asked      `yaml:"-"`
+}
+
+// asked is what was asked for beside a file, and what followed.
+type asked struct {
+	written  map[string]map[string]string // the origins of the keys of each variant
+	chosen   []choose.Choice              // keys that follow from the set
+	variant  string                       // of Load
+	settings []string                     // of Load
+	shared   bool                         // with other problems
 }
 
 // Asked returns the variant and the settings that Load read the problem with.
-func (p *Problem) Asked() (variant string, settings []string) { return p.variant, p.settings }
+func (a asked) Asked() (variant string, settings []string) { return a.variant, a.settings }
 
 // origins say where the keys of a problem were written.
 type origins struct {

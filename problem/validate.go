@@ -256,7 +256,7 @@ func (p *Problem) Idle(proc *langevin.Process) (keys []string) {
 }
 
 // Shared says that the settings are of several problems: keys that change nothing in this one are none of its faults.
-func (p *Problem) Shared() { p.shared = true }
+func (a *asked) Shared() { a.shared = true }
 
 // checkEffect returns a *KeyError if somebody gave a key another value than its default and it changes nothing. A key
 // that a later layer made useless stays: a variant, or --set, may choose another method. So do those of a file with

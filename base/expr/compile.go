@@ -14,9 +14,9 @@ const (
 )
 
 // compile lays out the operations that the results need.
-func (g *Graph) compile(results []int32) *compiler {
+func (g *dag) compile(dim int, results []int32) *compiler {
 	n := len(g.nodes)
-	c := &compiler{g: g, uses: make([]int32, n), at: make([]int32, n), state: make([]int8, n)}
+	c := &compiler{g: g, dim: dim, uses: make([]int32, n), at: make([]int32, n), state: make([]int8, n)}
 	for _, i := range results {
 		c.uses[i]++
 	}
@@ -27,7 +27,8 @@ func (g *Graph) compile(results []int32) *compiler {
 }
 
 type compiler struct {
-	g         *Graph
+	g         *dag
+	dim       int     // variables from this one on are given anew at each point
 	uses      []int32 // of each node: by how many operations and results
 	at        []int32 // of each node: its register
 	state     []int8  // of each node: how far it is scheduled
@@ -225,7 +226,7 @@ func (c *compiler) tape(dsts [2][]entry, strides [2]int, names [2]string) *tape 
 	}
 	slices.SortFunc(t.loads, func(a, b move) int { return a.at - b.at })
 	t.fromX = len(t.loads)
-	for t.fromX > 0 && t.loads[t.fromX-1].at >= c.g.dim {
+	for t.fromX > 0 && t.loads[t.fromX-1].at >= c.dim {
 		t.fromX--
 	}
 	for _, i := range c.fills {
@@ -250,7 +251,7 @@ type Program struct {
 	sparse *tape
 
 	mu       sync.Mutex
-	g        *Graph // as far as it has been differentiated
+	g        *dag // as far as it has been differentiated
 	hv       *tape
 	sparseHV *tape
 	once     sync.Once
@@ -273,7 +274,7 @@ func (g *Graph) Compile(values ...Value) (p *Program, err error) {
 	for i, r := range p.roots {
 		components = append(components, entry{i, r})
 	}
-	p.values = p.g.compile(p.roots).tape([2][]entry{components}, [2]int{len(p.roots)}, [2]string{"values"})
+	p.values = p.g.compile(p.d, p.roots).tape([2][]entry{components}, [2]int{len(p.roots)}, [2]string{"values"})
 	p.jac, p.sparse = p.tapes(components, p.derivatives(), "Jacobians")
 	return p, nil
 }
@@ -303,7 +304,7 @@ func (p *Program) tapes(components []entry, nodes []int32, name string) (full, p
 			k++
 		}
 	}
-	c := p.g.compile(results)
+	c := p.g.compile(p.d, results)
 	return c.tape([2][]entry{components, dense}, [2]int{m, len(p.roots) * p.d}, [2]string{"values", name}),
 		c.tape([2][]entry{components, short}, [2]int{m, k}, [2]string{"values", "sparse " + name})
 }

@@ -1,10 +1,13 @@
 package expr
 
-import "slices"
+import (
+	"maps"
+	"slices"
+)
 
 // partials returns the nodes of ∂i/∂a and ∂i/∂b, −1 where an operand is missing
 // or the derivative is zero. A square is not asked for: see reverse.
-func (g *Graph) partials(i int32) (da, db int32) {
+func (g *dag) partials(i int32) (da, db int32) {
 	n := g.nodes[i]
 	a, b := n.a, n.b
 	c := g.constant
@@ -72,7 +75,7 @@ func (g *Graph) partials(i int32) (da, db int32) {
 }
 
 // differentiate runs do as part of the differentiation of node i: what it adds is blamed on i.
-func (g *Graph) differentiate(i int32, do func()) {
+func (g *dag) differentiate(i int32, do func()) {
 	here, cause := g.here, g.cause
 	g.here, g.cause = g.place[i], g.of[i]
 	do()
@@ -86,7 +89,7 @@ type entry struct {
 }
 
 // reach returns the nodes under the roots, ascending, constants left out.
-func (g *Graph) reach(roots ...int32) []int32 {
+func (g *dag) reach(roots ...int32) []int32 {
 	var out []int32
 	seen := make(map[int32]bool)
 	stack := slices.Clone(roots)
@@ -113,7 +116,7 @@ func (g *Graph) reach(roots ...int32) []int32 {
 
 // reverse returns the gradient of a node, ascending in the variables, and the number of operations under it: one sweep
 // from the node down, whose cost is a few times that number.
-func (g *Graph) reverse(root int32) (grad []entry, size int) {
+func (g *dag) reverse(root int32) (grad []entry, size int) {
 	under := g.reach(root)
 	adjoint := make(map[int32]int32, len(under))
 	adjoint[root] = one
@@ -154,7 +157,7 @@ func (g *Graph) reverse(root int32) (grad []entry, size int) {
 }
 
 // forward returns the derivatives of the roots along the direction whose component in variable v is seed(v).
-func (g *Graph) forward(roots []int32, seed func(v int32) int32) []int32 {
+func (g *dag) forward(roots []int32, seed func(v int32) int32) []int32 {
 	tangent := map[int32]int32{}
 	of := func(i int32) int32 { // zero where there is none
 		return tangent[i]
@@ -201,7 +204,7 @@ func (g *Graph) forward(roots []int32, seed func(v int32) int32) []int32 {
 
 // gradients returns the gradients of the roots: a reverse sweep for each root or,
 // where that leaves fewer operations, a forward sweep for each variable.
-func (g *Graph) gradients(roots []int32) [][]entry {
+func (g *dag) gradients(roots []int32) [][]entry {
 	back := make([][]entry, len(roots))
 	vars := map[int]bool{}
 	shared, swept := len(g.reach(roots...)), 0
@@ -217,10 +220,7 @@ func (g *Graph) gradients(roots []int32) [][]entry {
 		return back
 	}
 	ahead := make([][]entry, len(roots))
-	for v := range g.dim {
-		if !vars[v] {
-			continue
-		}
+	for _, v := range slices.Sorted(maps.Keys(vars)) {
 		along := func(u int32) int32 {
 			if int(u) == v {
 				return one
@@ -239,7 +239,7 @@ func (g *Graph) gradients(roots []int32) [][]entry {
 	return back
 }
 
-func operations(g *Graph, roots []int32, grads [][]entry) int {
+func operations(g *dag, roots []int32, grads [][]entry) int {
 	ends := slices.Clone(roots)
 	for _, grad := range grads {
 		for _, e := range grad {

@@ -42,7 +42,12 @@ const (
 // A Graph holds the operations of formulas in d variables. Equal operations are one node. A Graph is not safe for
 // concurrent use; the Programs compiled from it are.
 type Graph struct {
-	dim   int
+	dim int
+	dag
+}
+
+// A dag is operations on numbers, by their places in nodes. It simplifies what is added, and differentiates it.
+type dag struct {
 	nodes []node
 	place []Place // where a formula first asked for the node
 	of    []int32 // the node whose derivative asked for it; itself if a formula did
@@ -79,7 +84,7 @@ func NewGraph(dim int) *Graph {
 	if dim < 0 {
 		panic(fmt.Sprintf("expr: dimension %d", dim))
 	}
-	g := &Graph{dim: dim, index: map[key]int32{}, cause: -1}
+	g := &Graph{dim, dag{index: map[key]int32{}, cause: -1}}
 	g.constant(0)
 	g.constant(1)
 	return g
@@ -88,7 +93,7 @@ func NewGraph(dim int) *Graph {
 // Dim returns d.
 func (g *Graph) Dim() int { return g.dim }
 
-func (g *Graph) clone() *Graph {
+func (g *dag) clone() *dag {
 	c := *g
 	c.nodes, c.place, c.of = slices.Clone(g.nodes), slices.Clone(g.place), slices.Clone(g.of)
 	c.index = maps.Clone(g.index)
@@ -96,7 +101,7 @@ func (g *Graph) clone() *Graph {
 }
 
 // push returns the node of that operation, adding it if it is new.
-func (g *Graph) push(n node) int32 {
+func (g *dag) push(n node) int32 {
 	k := key{n.op, n.a, n.b, math.Float64bits(n.c)}
 	if i, ok := g.index[k]; ok {
 		return i
@@ -115,7 +120,7 @@ func (g *Graph) push(n node) int32 {
 }
 
 // instead adds what takes the place of node i: faults are laid to the same operation of the formula.
-func (g *Graph) instead(i int32, add func() int32) int32 {
+func (g *dag) instead(i int32, add func() int32) int32 {
 	if g.of[i] == i {
 		return add()
 	}
@@ -125,15 +130,15 @@ func (g *Graph) instead(i int32, add func() int32) int32 {
 	return add()
 }
 
-func (g *Graph) constant(c float64) int32 { return g.push(node{op: opConst, a: -1, b: -1, c: c}) }
-func (g *Graph) variable(i int) int32     { return g.push(node{op: opVar, a: int32(i), b: -1}) }
+func (g *dag) constant(c float64) int32 { return g.push(node{op: opConst, a: -1, b: -1, c: c}) }
+func (g *dag) variable(i int) int32     { return g.push(node{op: opVar, a: int32(i), b: -1}) }
 
-func (g *Graph) isConst(i int32) (float64, bool) {
+func (g *dag) isConst(i int32) (float64, bool) {
 	n := &g.nodes[i]
 	return n.c, n.op == opConst
 }
 
-func (g *Graph) is(i int32, o op) bool { return g.nodes[i].op == o }
+func (g *dag) is(i int32, o op) bool { return g.nodes[i].op == o }
 
 // powerOfTwo: multiplying by c is exact, over- and underflow apart.
 func powerOfTwo(c float64) bool {
@@ -143,7 +148,7 @@ func powerOfTwo(c float64) bool {
 
 // fold evaluates an operation on constants, unless the result is not finite: then
 // the operation stays, so that Fault finds it.
-func (g *Graph) fold(o op, a, b int32) (int32, bool) {
+func (g *dag) fold(o op, a, b int32) (int32, bool) {
 	u, ok := g.isConst(a)
 	if !ok {
 		return 0, false
@@ -160,7 +165,7 @@ func (g *Graph) fold(o op, a, b int32) (int32, bool) {
 	return 0, false
 }
 
-func (g *Graph) add(a, b int32) int32 {
+func (g *dag) add(a, b int32) int32 {
 	if c, ok := g.fold(opAdd, a, b); ok {
 		return c
 	}
@@ -179,7 +184,7 @@ func (g *Graph) add(a, b int32) int32 {
 	return g.push(node{op: opAdd, a: min(a, b), b: max(a, b)})
 }
 
-func (g *Graph) sub(a, b int32) int32 {
+func (g *dag) sub(a, b int32) int32 {
 	if c, ok := g.fold(opSub, a, b); ok {
 		return c
 	}
@@ -196,7 +201,7 @@ func (g *Graph) sub(a, b int32) int32 {
 	return g.push(node{op: opSub, a: a, b: b})
 }
 
-func (g *Graph) mul(a, b int32) int32 {
+func (g *dag) mul(a, b int32) int32 {
 	if c, ok := g.fold(opMul, a, b); ok {
 		return c
 	}
@@ -232,7 +237,7 @@ func (g *Graph) mul(a, b int32) int32 {
 	return g.push(node{op: opMul, a: min(a, b), b: max(a, b)})
 }
 
-func (g *Graph) div(a, b int32) int32 {
+func (g *dag) div(a, b int32) int32 {
 	if c, ok := g.fold(opDiv, a, b); ok {
 		return c
 	}
@@ -250,7 +255,7 @@ func (g *Graph) div(a, b int32) int32 {
 	return g.push(node{op: opDiv, a: a, b: b})
 }
 
-func (g *Graph) neg(a int32) int32 {
+func (g *dag) neg(a int32) int32 {
 	if c, ok := g.fold(opNeg, a, -1); ok {
 		return c
 	}
@@ -269,7 +274,7 @@ func (g *Graph) neg(a int32) int32 {
 }
 
 // pow is aᵇ: products for integers up to MaxPower, √ for ½.
-func (g *Graph) pow(a, b int32) int32 {
+func (g *dag) pow(a, b int32) int32 {
 	if c, ok := g.fold(opPow, a, b); ok {
 		return c
 	}
@@ -289,7 +294,7 @@ func (g *Graph) pow(a, b int32) int32 {
 }
 
 // power is aⁿ by squaring: a² is a·a, a³ is a²·a.
-func (g *Graph) power(a int32, n int) int32 {
+func (g *dag) power(a int32, n int) int32 {
 	switch {
 	case n == 0:
 		return one
@@ -302,7 +307,7 @@ func (g *Graph) power(a int32, n int) int32 {
 	return g.mul(h, h)
 }
 
-func (g *Graph) unary(o op, a int32) int32 {
+func (g *dag) unary(o op, a int32) int32 {
 	if o == opNeg {
 		return g.neg(a)
 	}
@@ -312,7 +317,7 @@ func (g *Graph) unary(o op, a int32) int32 {
 	return g.push(node{op: o, a: a, b: -1})
 }
 
-func (g *Graph) binary(o op, a, b int32) int32 {
+func (g *dag) binary(o op, a, b int32) int32 {
 	switch o {
 	case opAdd:
 		return g.add(a, b)
@@ -385,7 +390,7 @@ func (p *Program) On(x Value) (out []Value) {
 }
 
 // copy adds nodes of another graph, or of g, with their variables replaced. It returns where they are.
-func (g *Graph) copy(from *Graph, nodes []int32, variable func(j int32) int32) func(i int32) int32 {
+func (g *dag) copy(from *dag, nodes []int32, variable func(j int32) int32) func(i int32) int32 {
 	to := make(map[int32]int32, len(nodes))
 	at := func(i int32) int32 {
 		if c, ok := from.isConst(i); ok {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"regexp"
 	"strings"
@@ -29,7 +30,7 @@ var plain = func() conf.FunctionsTable {
 var tuples = regexp.MustCompile(`\((\s*\pL[\pL\pN_]*(?:\s*,\s*\pL[\pL\pN_]*)*\s*)\)(\s+in\s)`)
 
 // syntax parses text whose first skip runes are not the author's.
-func (s *Scope) syntax(text string, skip int) (n ast.Node, err error) {
+func syntax(text string, skip int) (n ast.Node, err error) {
 	fail := func(from, to int, format string, args ...any) error {
 		return &Error{Formula: text, From: max(0, from-skip), To: max(0, to-skip),
 			Message: fmt.Sprintf(format, args...)}
@@ -101,47 +102,29 @@ func tooDeep(text string) int {
 // stop is the parser's own panic.
 type stop struct{ err *Error }
 
-func (s *Scope) failAt(n ast.Node, format string, args ...any) {
-	s.place(n)
-	panic(stop{&Error{Formula: s.text, From: s.at.From, To: s.at.To, Message: fmt.Sprintf(format, args...)}})
+// A reading evaluates a syntax tree of a text, in a scope.
+type reading struct {
+	*Scope
+	text  string
+	skip  int // runes before the author's
+	depth int // functions inside each other
+}
+
+func (r *reading) failAt(n ast.Node, format string, args ...any) {
+	r.place(n)
+	at := r.g.here
+	panic(stop{&Error{Formula: r.text, From: at.From, To: at.To, Message: fmt.Sprintf(format, args...)}})
 }
 
 // place notes which part of the text is being built.
-func (s *Scope) place(n ast.Node) {
+func (r *reading) place(n ast.Node) {
 	l := n.Location()
-	s.at = Place{s.text, max(0, l.From-s.skip), max(0, l.To-s.skip)}
-	s.g.here = s.at
+	r.g.here = Place{r.text, max(0, l.From-r.skip), max(0, l.To-r.skip)}
 }
 
-// building runs do, and returns the faults of formulas as errors. Places are moved back by skip runes.
-func (s *Scope) building(text string, skip int, do func()) (err error) {
-	outer := *s
-	s.text, s.skip = text, skip
-	defer func() { // a fault may have left the text of a function, and its names
-		s.names, s.text, s.skip, s.order, s.calls = outer.names, outer.text, outer.skip, outer.order, outer.calls
-		s.g.here = Place{}
-		switch r := recover().(type) {
-		case nil:
-		case stop:
-			err = r.err
-		case fault:
-			err = &Error{Formula: s.at.Formula, From: s.at.From, To: s.at.To, Message: string(r)}
-		default:
-			panic(r)
-		}
-	}()
-	do()
-	return nil
-}
-
-func (s *Scope) value(n ast.Node, text string) (v Value, err error) {
-	err = s.building(text, 0, func() { v = s.eval(n) })
-	return v, err
-}
-
-func (s *Scope) work(n ast.Node, steps int) {
-	if *s.steps += steps; *s.steps > MaxSteps {
-		s.failAt(n, "the formulas expand to more than %d operations", MaxSteps)
+func (r *reading) work(n ast.Node, steps int) {
+	if *r.steps += steps; *r.steps > MaxSteps {
+		r.failAt(n, "the formulas expand to more than %d operations", MaxSteps)
 	}
 }
 
@@ -151,21 +134,21 @@ var infix = map[string]func(a, b Value) Value{
 
 // eval returns the value of a syntax tree. Sums and products lean to the left,
 // so a long one is deep; Go's stack grows to hold MaxSyntax levels.
-func (s *Scope) eval(n ast.Node) Value {
-	s.work(n, 1)
+func (r *reading) eval(n ast.Node) Value {
+	r.work(n, 1)
 	switch n := n.(type) {
 	case *ast.IntegerNode:
-		return s.g.Const(float64(n.Value))
+		return r.g.Const(float64(n.Value))
 	case *ast.FloatNode:
 		if !finite(n.Value) {
-			s.failAt(n, "%v is not a number of a formula", n.Value)
+			r.failAt(n, "%v is not a number of a formula", n.Value)
 		}
-		return s.g.Const(n.Value)
+		return r.g.Const(n.Value)
 	case *ast.IdentifierNode:
-		return s.named(n)
+		return r.named(n)
 	case *ast.UnaryNode:
-		v := s.eval(n.Node)
-		s.sized(n, v.Size())
+		v := r.eval(n.Node)
+		r.sized(n, v.Size())
 		switch n.Operator {
 		case "-":
 			return v.Neg()
@@ -173,115 +156,114 @@ func (s *Scope) eval(n ast.Node) Value {
 			return v
 		}
 	case *ast.BinaryNode:
-		return s.binary(n)
+		return r.binary(n)
 	case *ast.MemberNode:
-		return s.member(n)
+		return r.member(n)
 	case *ast.SliceNode:
-		return s.slice(n)
+		return r.slice(n)
 	case *ast.ArrayNode:
-		return s.collect(n, s.all(n.Nodes))
+		return r.collect(n, r.all(n.Nodes))
 	case *ast.CallNode:
-		return s.call(n)
+		return r.call(n)
 	case *ast.VariableDeclaratorNode:
-		v := s.eval(n.Value)
-		return s.with(n, n.Name, v, func() Value { return s.eval(n.Expr) })
+		v := r.eval(n.Value)
+		return r.with(n, n.Name, v, func() Value { return r.eval(n.Expr) })
 	case *ast.StringNode:
-		s.failAt(n, "text has no place in a formula")
+		r.failAt(n, "text has no place in a formula")
 	}
-	s.failAt(n, "formulas do not have this; they have arithmetic, functions, ranges, slices and let")
+	r.failAt(n, "formulas do not have this; they have arithmetic, functions, ranges, slices and let")
 	panic("unreachable")
 }
 
 // sized notes the place and counts the elements of an operation to come.
-func (s *Scope) sized(n ast.Node, elements int) {
-	s.work(n, elements)
-	s.place(n)
+func (r *reading) sized(n ast.Node, elements int) {
+	r.work(n, elements)
+	r.place(n)
 }
 
-func (s *Scope) named(n *ast.IdentifierNode) Value {
-	s.place(n)
-	if v, ok := s.names[n.Value]; ok {
+func (r *reading) named(n *ast.IdentifierNode) Value {
+	r.place(n)
+	if v, ok := r.names[n.Value]; ok {
 		if v.g == nil { // LetStep
-			s.failAt(n, NoNext)
+			r.failAt(n, NoNext)
 		}
 		return v
 	}
 	switch n.Value {
 	case "x":
-		if s.x.g == nil {
-			s.work(n, s.g.dim)
-			s.x = s.g.X().Slice(0, s.dim)
+		if r.x.g == nil {
+			r.work(n, r.g.dim)
+			*r.x = r.g.X().Slice(0, r.dim)
 		}
-		return s.x
+		return *r.x
 	case "dim":
-		return s.g.Const(float64(s.dim))
+		return r.g.Const(float64(r.dim))
 	case "pi":
-		return s.g.Const(math.Pi)
+		return r.g.Const(math.Pi)
 	}
 	if f, ok := functions[n.Value]; ok {
-		s.failAt(n, "%s is a function: %s", n.Value, f.form)
+		r.failAt(n, "%s is a function: %s", n.Value, f.form)
 	}
-	if n.Value == s.defining {
-		s.failAt(n, "%q is defined by itself: definitions cannot be recursive", n.Value)
+	if n.Value == r.defining {
+		r.failAt(n, "%q is defined by itself: definitions cannot be recursive", n.Value)
 	}
-	s.failAt(n, "unknown name %q%s", n.Value, s.nearest(n.Value, false))
+	r.failAt(n, "unknown name %q%s", n.Value, r.nearest(n.Value, false))
 	panic("unreachable")
 }
 
 // with evaluates body with a name that hides outer ones of its kind.
-func (s *Scope) with(n ast.Node, name string, v Value, body func() Value) Value {
-	names := s.names // a fault inside body may leave those of a function
-	old, had := names[name]
-	delete(names, name)
-	if err := s.Define(name, v); err != nil {
-		s.failAt(n, "%s: %s", name, err.(*Error).Message)
+func (r *reading) with(n ast.Node, name string, v Value, body func() Value) Value {
+	old, had := r.names[name]
+	delete(r.names, name)
+	if err := r.Define(name, v); err != nil {
+		r.failAt(n, "%s: %s", name, err.(*Error).Message)
 	}
 	defer func() {
 		if had {
-			names[name] = old
+			r.names[name] = old
 		} else {
-			delete(names, name)
+			delete(r.names, name)
 		}
 	}()
 	return body()
 }
 
-func (s *Scope) binary(n *ast.BinaryNode) Value {
+func (r *reading) binary(n *ast.BinaryNode) Value {
 	switch n.Operator {
 	case "<", ">", "<=", ">=", "==", "!=":
-		s.failAt(n, "a comparison inside a formula; one may stand alone between two sides")
+		r.failAt(n, "a comparison inside a formula; one may stand alone between two sides")
 	case "in", "..":
-		s.failAt(n, "a range can only come first in functions such as sum, min and vector: sum(i in 0..3, x[i])")
+		r.failAt(n, "a range can only come first in functions such as sum, min and vector: sum(i in 0..3, x[i])")
 	}
-	a, b := s.eval(n.Left), s.eval(n.Right)
+	a, b := r.eval(n.Left), r.eval(n.Right)
 	size := max(a.Size(), b.Size())
 	if n.Operator == "*" && !a.IsScalar() && !b.IsScalar() {
 		size = a.Size() * max(1, b.Size()/max(1, b.Len()))
 	}
-	s.sized(n, size)
+	r.sized(n, size)
 	if n.Operator == "%" {
 		d := b.integer("the divisor of %")
 		if d <= 0 {
-			s.failAt(n, "%% takes a positive divisor, not %d", d)
+			r.failAt(n, "%% takes a positive divisor, not %d", d)
 		}
-		return s.g.Const(float64(((a.integer("the dividend of %") % d) + d) % d))
+		return r.g.Const(float64(((a.integer("the dividend of %") % d) + d) % d))
 	}
 	do, ok := infix[n.Operator]
 	if !ok {
-		s.failAt(n, "formulas do not have the operator %q", n.Operator)
+		r.failAt(n, "formulas do not have the operator %q", n.Operator)
 	}
 	return do(a, b)
 }
 
-func (s *Scope) member(n *ast.MemberNode) Value {
+func (r *reading) member(n *ast.MemberNode) Value {
 	if _, text := n.Property.(*ast.StringNode); text || n.Optional {
-		s.failAt(n, "formulas have no fields")
+		r.failAt(n, "formulas have no fields")
 	}
-	v := s.eval(n.Node)
-	i := s.index(n.Property)
-	s.sized(n, 1)
+	v := r.eval(n.Node)
+	i := r.index(n.Property)
+	r.sized(n, 1)
 	if name := called(n.Node); name != "" && !v.IsScalar() && (i < 0 || i >= v.Len()) {
-		s.failAt(n, "index %d out of range: %s, %s, has indices 0 to %d", i, name, v.shape, v.Len()-1)
+		r.failAt(n, "index %d out of range: %s, %s, has indices 0 to %d", i, name, v.shape, v.Len()-1)
 	}
 	return v.At(i)
 }
@@ -299,40 +281,40 @@ func called(n ast.Node) string {
 	return ""
 }
 
-func (s *Scope) index(n ast.Node) int {
-	v := s.eval(n)
-	s.place(n)
+func (r *reading) index(n ast.Node) int {
+	v := r.eval(n)
+	r.place(n)
 	return v.integer("an index")
 }
 
-func (s *Scope) slice(n *ast.SliceNode) Value {
-	v := s.eval(n.Node)
+func (r *reading) slice(n *ast.SliceNode) Value {
+	v := r.eval(n.Node)
 	from, to := 0, v.Len()
 	if n.From != nil {
-		from = s.index(n.From)
+		from = r.index(n.From)
 	}
 	if n.To != nil {
-		to = s.index(n.To)
+		to = r.index(n.To)
 	}
-	s.sized(n, 1)
+	r.sized(n, 1)
 	return v.Slice(from, to)
 }
 
-func (s *Scope) all(nodes []ast.Node) []Value {
+func (r *reading) all(nodes []ast.Node) []Value {
 	values := make([]Value, len(nodes))
 	for i, e := range nodes {
-		values[i] = s.eval(e)
+		values[i] = r.eval(e)
 	}
 	return values
 }
 
 // collect makes a vector of numbers, or a matrix of vectors of one length.
-func (s *Scope) collect(n ast.Node, values []Value) Value {
+func (r *reading) collect(n ast.Node, values []Value) Value {
 	size := 0
 	for _, v := range values {
 		size += v.Size()
 	}
-	s.sized(n, size)
+	r.sized(n, size)
 	if len(values) > 0 && values[0].shape.rank == 1 {
 		return Stack(values...)
 	}
@@ -351,13 +333,13 @@ func isRange(n ast.Node) bool {
 
 // ranges runs do for every combination of the first count arguments, each "name in from..to", "name in vector" or
 // "(i, j) in matrix", later ones inside earlier ones, until it returns false.
-func (s *Scope) ranges(args []ast.Node, count int, do func() bool) bool {
+func (r *reading) ranges(args []ast.Node, count int, do func() bool) bool {
 	if count == 0 {
 		return do()
 	}
 	b, ok := args[0].(*ast.BinaryNode)
 	if !ok || b.Operator != "in" {
-		s.failAt(args[0], "expected a range such as j in 0..6")
+		r.failAt(args[0], "expected a range such as j in 0..6")
 	}
 	names := []ast.Node{b.Left}
 	if list, ok := b.Left.(*ast.ArrayNode); ok {
@@ -366,20 +348,20 @@ func (s *Scope) ranges(args []ast.Node, count int, do func() bool) bool {
 	for _, n := range names {
 		name, ok := n.(*ast.IdentifierNode)
 		if !ok {
-			s.failAt(b, "expected a range such as j in 0..6, or (i, j) in edges")
+			r.failAt(b, "expected a range such as j in 0..6, or (i, j) in edges")
 		}
-		if s.coordinates[name.Value] {
-			s.failAt(n, "the index %s has the name of a coordinate", name.Value)
+		if r.coordinates[name.Value] {
+			r.failAt(n, "the index %s has the name of a coordinate", name.Value)
 		}
 	}
-	rows, at := s.domain(b, len(names))
-	s.work(b.Right, rows*len(names)) // counted before it is expanded
+	rows, at := r.domain(b, len(names))
+	r.work(b.Right, rows*len(names)) // counted before it is expanded
 	var bind func(row, k int) bool
 	bind = func(row, k int) (more bool) {
 		if k == len(names) {
-			return s.ranges(args[1:], count-1, do)
+			return r.ranges(args[1:], count-1, do)
 		}
-		s.with(names[k], names[k].(*ast.IdentifierNode).Value, at(row, k), func() Value {
+		r.with(names[k], names[k].(*ast.IdentifierNode).Value, at(row, k), func() Value {
 			more = bind(row, k+1)
 			return Value{}
 		})
@@ -394,22 +376,22 @@ func (s *Scope) ranges(args []ast.Node, count int, do func() bool) bool {
 }
 
 // domain returns what the names of a range run over: how many rows, and in each the value of name k.
-func (s *Scope) domain(b *ast.BinaryNode, names int) (rows int, at func(row, k int) Value) {
+func (r *reading) domain(b *ast.BinaryNode, names int) (rows int, at func(row, k int) Value) {
 	if bounds, ok := b.Right.(*ast.BinaryNode); ok && bounds.Operator == ".." && names == 1 {
-		from, to := s.index(bounds.Left), s.index(bounds.Right)
+		from, to := r.index(bounds.Left), r.index(bounds.Right)
 		if to < from-1 {
-			s.failAt(bounds, "the range %d..%d runs backwards", from, to)
+			r.failAt(bounds, "the range %d..%d runs backwards", from, to)
 		}
 		if to-from >= MaxElements {
-			s.failAt(bounds, "the range %d..%d has more than %d indices", from, to, MaxElements)
+			r.failAt(bounds, "the range %d..%d has more than %d indices", from, to, MaxElements)
 		}
-		return to - from + 1, func(row, _ int) Value { return s.g.Const(float64(from + row)) }
+		return to - from + 1, func(row, _ int) Value { return r.g.Const(float64(from + row)) }
 	}
-	v, name := s.eval(b.Right), cmp.Or(called(b.Right), "the list")
+	v, name := r.eval(b.Right), cmp.Or(called(b.Right), "the list")
 	if rows = v.Len(); v.IsScalar() {
-		s.failAt(b, "expected a range such as j in 0..6, or an array")
+		r.failAt(b, "expected a range such as j in 0..6, or an array")
 	} else if width := v.Size() / max(rows, 1); width != names {
-		s.failAt(b, "%s is %s: %d indices in each row; expected %d", name, v.shape, width, names)
+		r.failAt(b, "%s is %s: %d indices in each row; expected %d", name, v.shape, width, names)
 	}
 	return rows, func(row, k int) Value {
 		i := v.Element(row*names + k)
@@ -418,85 +400,146 @@ func (s *Scope) domain(b *ast.BinaryNode, names int) (rows int, at func(row, k i
 			if ok {
 				what = fmt.Sprint(c)
 			}
-			s.failAt(b.Right, "row %d of %s (from 0) has %s; expected whole numbers of at least 0", row, name, what)
+			r.failAt(b.Right, "row %d of %s (from 0) has %s; expected whole numbers of at least 0", row, name, what)
 		}
 		return i
 	}
 }
 
-func (s *Scope) call(n *ast.CallNode) Value {
+func (r *reading) call(n *ast.CallNode) Value {
 	callee, ok := n.Callee.(*ast.IdentifierNode)
 	if !ok {
-		s.failAt(n, "formulas have no methods")
+		r.failAt(n, "formulas have no methods")
 	}
-	if w := s.words[callee.Value]; w != nil {
-		return s.word(n, w)
+	if w := r.words[callee.Value]; w != nil {
+		return r.word(n, w)
 	}
-	if callee.Value == "next" && s.seq != nil {
-		return s.next(n)
+	if callee.Value == "next" && r.seq != nil {
+		return r.next(n)
 	}
-	m := s.macros[callee.Value]
-	if m != nil && m.order < s.order {
-		return s.apply(n, m)
+	m := r.macros[callee.Value]
+	if m != nil && m.order < r.order {
+		return r.apply(n, m)
 	}
 	f, ok := functions[callee.Value]
 	if !ok {
-		if _, value := s.names[callee.Value]; value {
-			s.failAt(n, "%s is a value, not a function; elements are %s[…]", callee.Value, callee.Value)
+		if _, value := r.names[callee.Value]; value {
+			r.failAt(n, "%s is a value, not a function; elements are %s[…]", callee.Value, callee.Value)
 		}
-		if m != nil && m.order == s.order {
-			s.failAt(n, "%s calls itself: definitions cannot be recursive", m.form)
+		if m != nil && m.order == r.order {
+			r.failAt(n, "%s calls itself: definitions cannot be recursive", m.form)
 		} else if m != nil {
-			s.failAt(n, "%s is defined later: a definition sees those before it, so none is recursive", m.form)
+			r.failAt(n, "%s is defined later: a definition sees those before it, so none is recursive", m.form)
 		}
-		s.failAt(n, "unknown function %q%s", callee.Value, s.nearest(callee.Value, true))
+		r.failAt(n, "unknown function %q%s", callee.Value, r.nearest(callee.Value, true))
 	}
 	count := 0
 	for count < len(n.Arguments) && isRange(n.Arguments[count]) {
 		count++
 	}
 	if count > 0 {
-		return s.over(n, callee.Value, f, count)
+		return r.over(n, callee.Value, f, count)
 	}
-	args := s.all(n.Arguments)
+	args := r.all(n.Arguments)
 	if len(args) < f.min || f.max >= 0 && len(args) > f.max {
-		s.failAt(n, "%s takes %s, not %d: %s", callee.Value, f.arity(), len(args), f.form)
+		r.failAt(n, "%s takes %s, not %d: %s", callee.Value, f.arity(), len(args), f.form)
 	}
-	s.sized(n, f.steps(args))
+	r.sized(n, f.steps(args))
 	return f.do(args)
 }
 
 // over calls a function over ranges, its first count arguments: of numbers as of
 // the vector that they make, of vectors element by element.
-func (s *Scope) over(n *ast.CallNode, name string, f function, count int) Value {
+func (r *reading) over(n *ast.CallNode, name string, f function, count int) Value {
 	if !f.ranges {
-		s.failAt(n, "%s takes no range: %s", name, f.form)
+		r.failAt(n, "%s takes no range: %s", name, f.form)
 	}
 	if len(n.Arguments) != count+1 {
-		s.failAt(n, "%s over a range takes one formula after it, not %d", name, len(n.Arguments)-count)
+		r.failAt(n, "%s over a range takes one formula after it, not %d", name, len(n.Arguments)-count)
 	}
 	var items []Value
-	s.ranges(n.Arguments, count, func() bool {
-		items = append(items, s.eval(n.Arguments[count]))
+	r.ranges(n.Arguments, count, func() bool {
+		items = append(items, r.eval(n.Arguments[count]))
 		return true
 	})
-	s.place(n)
+	r.place(n)
 	switch {
 	case len(items) == 0 && f.empty == nil:
-		s.failAt(n, "%s over an empty range", name)
+		r.failAt(n, "%s over an empty range", name)
 	case len(items) == 0:
-		return f.empty(s.g)
+		return f.empty(r.g)
 	case items[0].IsScalar() || name == "vector":
-		all := s.collect(n, items)
-		s.sized(n, all.Size())
+		all := r.collect(n, items)
+		r.sized(n, all.Size())
 		return f.do([]Value{all})
 	case f.fold == nil:
-		s.failAt(n, "%s over a range takes numbers, not %s", name, items[0].shape)
+		r.failAt(n, "%s over a range takes numbers, not %s", name, items[0].shape)
 	}
 	total := items[0]
 	for _, v := range items[1:] {
-		s.sized(n, v.Size())
+		r.sized(n, v.Size())
 		total = f.fold(total, v)
 	}
 	return total
+}
+
+func (r *reading) word(n *ast.CallNode, make maker) Value {
+	const steps = 1000 // or so
+	r.sized(n, steps)
+	word := ""
+	if len(n.Arguments) == 1 {
+		switch a := n.Arguments[0].(type) {
+		case *ast.IdentifierNode:
+			word = a.Value
+		case *ast.StringNode:
+			word = a.Value
+		}
+	}
+	v, err := make(r.Scope, word)
+	if err != nil {
+		r.failAt(n, "%v", err)
+	}
+	return v
+}
+
+// apply calls a function, which sees its arguments and what was defined before it.
+func (r *reading) apply(n *ast.CallNode, m *macro) Value {
+	if len(n.Arguments) != len(m.params) {
+		r.failAt(n, "%s takes %s, not %d", m.form, arguments(len(m.params)), len(n.Arguments))
+	}
+	if r.depth >= MaxNesting {
+		r.failAt(n, "more than %d functions inside each other", MaxNesting)
+	}
+	args := r.all(n.Arguments)
+	r.work(n, len(m.names)+1)
+	inside := *r.Scope
+	inside.names, inside.order = maps.Clone(m.names), m.order
+	for i, p := range m.params {
+		inside.names[p] = args[i]
+	}
+	return (&reading{&inside, m.text, 0, r.depth + 1}).eval(m.body)
+}
+
+// next is the call next(v).
+func (r *reading) next(n *ast.CallNode) Value {
+	if len(n.Arguments) != 1 {
+		r.failAt(n, "next takes one argument, not %d: next(value)", len(n.Arguments))
+	}
+	v := r.eval(n.Arguments[0])
+	nodes := r.g.reach(v.e...)
+	r.sized(n, len(nodes)+v.Size())
+	at := r.g.copy(&r.g.dag, nodes, func(j int32) int32 {
+		if int(j) < r.seq.end-r.seq.length {
+			return r.g.variable(int(j) + r.seq.length)
+		}
+		if r.seq.end == 0 || int(j) < r.seq.end {
+			r.failAt(n, NoNext)
+		}
+		return r.g.variable(int(j))
+	})
+	moved := Value{r.g, v.shape, make([]int32, len(v.e))}
+	for i, e := range v.e {
+		moved.e[i] = at(e)
+	}
+	return moved
 }

@@ -23,24 +23,19 @@ type Scope struct {
 
 	coordinates map[string]bool // names that are coordinates: no index hides them
 
-	order int   // macros before this one may be called
-	calls int   // of macros inside each other
-	x     Value // made on first use
-	dim   int   // of x: variables behind it have names of their own
-	steps *int  // taken by all formulas so far
+	order int    // macros before this one may be called
+	x     *Value // made on first use
+	dim   int    // of x: variables behind it have names of their own
+	steps *int   // taken by all formulas so far
 	seq   *sequence
 
 	defining string // name of the value whose formula is being parsed
-
-	text string // being parsed
-	skip int    // runes before the author's
-	at   Place
 }
 
 // NewScope returns a scope over g without definitions.
 func NewScope(g *Graph) *Scope {
 	return &Scope{g: g, names: map[string]Value{}, macros: map[string]*macro{}, words: map[string]maker{},
-		coordinates: map[string]bool{}, order: math.MaxInt, dim: g.dim, steps: new(int)}
+		coordinates: map[string]bool{}, order: math.MaxInt, x: new(Value), dim: g.dim, steps: new(int)}
 }
 
 // Graph returns what the scope's formulas are built in.
@@ -51,7 +46,7 @@ func (s *Scope) Named(name string) (v Value, ok bool) { v, ok = s.names[name]; r
 
 // Make runs what defines names in Go. Faults of the builder are errors.
 func (s *Scope) Make(do func(*Scope) error) (err error) {
-	if fault := s.building("", 0, func() { err = do(s) }); fault != nil {
+	if fault := s.building(func() { err = do(s) }); fault != nil {
 		return fault
 	}
 	return err
@@ -71,25 +66,6 @@ func (s *Scope) Words(name string, make maker) error {
 	err := s.free(name)
 	s.words[name] = make
 	return err
-}
-
-func (s *Scope) word(n *ast.CallNode, make maker) Value {
-	const steps = 1000 // or so
-	s.sized(n, steps)
-	word := ""
-	if len(n.Arguments) == 1 {
-		switch a := n.Arguments[0].(type) {
-		case *ast.IdentifierNode:
-			word = a.Value
-		case *ast.StringNode:
-			word = a.Value
-		}
-	}
-	v, err := make(s, word)
-	if err != nil {
-		s.failAt(n, "%v", err)
-	}
-	return v
 }
 
 // NewScopeOf returns a scope in which the last variables of g have the names given: x is
@@ -176,11 +152,36 @@ func (s *Scope) Let(name, formula string) error {
 
 // Parse returns the value of a formula. The error is an *Error.
 func (s *Scope) Parse(formula string) (Value, error) {
-	n, err := s.syntax(formula, 0)
+	n, err := syntax(formula, 0)
 	if err != nil {
 		return Value{}, err
 	}
 	return s.value(n, formula)
+}
+
+// building runs do, and returns the faults of formulas as errors.
+func (s *Scope) building(do func()) (err error) {
+	before := s.g.here
+	defer func() {
+		at := s.g.here
+		s.g.here = before
+		switch r := recover().(type) {
+		case nil:
+		case stop:
+			err = r.err
+		case fault:
+			err = &Error{Formula: at.Formula, From: at.From, To: at.To, Message: string(r)}
+		default:
+			panic(r)
+		}
+	}()
+	do()
+	return nil
+}
+
+func (s *Scope) value(n ast.Node, text string) (v Value, err error) {
+	err = s.building(func() { v = (&reading{Scope: s, text: text}).eval(n) })
+	return v, err
 }
 
 // A Relation is how the two sides of a formula compare.
@@ -204,7 +205,7 @@ func (s *Scope) Relation(formula string) (Value, Relation, error) {
 	}
 	sides := [2]Value{}
 	for i, text := range []string{left, right} {
-		n, err := s.syntax(text, 0)
+		n, err := syntax(text, 0)
 		if err == nil {
 			sides[i], err = s.value(n, formula)
 		}
@@ -214,9 +215,8 @@ func (s *Scope) Relation(formula string) (Value, Relation, error) {
 		}
 	}
 	var v Value
-	err := s.building(formula, 0, func() {
-		s.at = Place{formula, at, at + 1}
-		s.g.here = s.at
+	err := s.building(func() {
+		s.g.here = Place{formula, at, at + 1}
 		v = sides[0].Sub(sides[1])
 	})
 	return v, rel, err
@@ -260,8 +260,8 @@ func (s *Scope) Index(formula string) (int, error) {
 		return 0, err
 	}
 	i := 0
-	err = s.building(formula, 0, func() {
-		s.at = Place{formula, 0, len([]rune(formula))}
+	err = s.building(func() {
+		s.g.here = Place{formula, 0, len([]rune(formula))}
 		i = v.integer("an index")
 	})
 	return i, err
@@ -271,7 +271,7 @@ func (s *Scope) Index(formula string) (int, error) {
 // defined. It stops at the first error; one of its own is an *Error.
 func (s *Scope) ForEach(ranges string, do func() error) error {
 	const before, after = "ranges(", ")"
-	n, err := s.syntax(before+ranges+after, len(before))
+	n, err := syntax(before+ranges+after, len(before))
 	if err != nil {
 		e := err.(*Error)
 		if e.Formula = ranges; e.From >= len([]rune(ranges)) { // at the bracket that is not the author's
@@ -281,12 +281,13 @@ func (s *Scope) ForEach(ranges string, do func() error) error {
 		return err
 	}
 	var stop error
-	err = s.building(ranges, len(before), func() {
+	r := &reading{Scope: s, text: ranges, skip: len(before)}
+	err = s.building(func() {
 		call, ok := n.(*ast.CallNode)
 		if !ok || len(call.Arguments) == 0 {
-			s.failAt(n, "expected ranges such as j in 0..6")
+			r.failAt(n, "expected ranges such as j in 0..6")
 		}
-		s.ranges(call.Arguments, len(call.Arguments), func() bool {
+		r.ranges(call.Arguments, len(call.Arguments), func() bool {
 			stop = do()
 			return stop == nil
 		})
@@ -347,33 +348,12 @@ func (s *Scope) letFunction(form, formula string) error {
 		m.params = append(m.params, p)
 	}
 	var err error
-	if m.body, err = s.syntax(formula, 0); err != nil {
+	if m.body, err = syntax(formula, 0); err != nil {
 		err.(*Error).Name = form
 		return err
 	}
 	s.macros[name] = m
 	return nil
-}
-
-func (s *Scope) apply(n *ast.CallNode, m *macro) Value {
-	if len(n.Arguments) != len(m.params) {
-		s.failAt(n, "%s takes %s, not %d", m.form, arguments(len(m.params)), len(n.Arguments))
-	}
-	if s.calls++; s.calls > MaxNesting {
-		s.failAt(n, "more than %d functions inside each other", MaxNesting)
-	}
-	args := s.all(n.Arguments)
-	s.work(n, len(m.names)+1)
-	names := maps.Clone(m.names)
-	for i, p := range m.params {
-		names[p] = args[i]
-	}
-	outerNames, outerText, outerSkip, outerOrder := s.names, s.text, s.skip, s.order
-	s.names, s.text, s.skip, s.order = names, m.text, 0, m.order
-	v := s.eval(m.body)
-	s.names, s.text, s.skip, s.order = outerNames, outerText, outerSkip, outerOrder
-	s.calls--
-	return v
 }
 
 // NoNext is the message of an error where a formula asks for a step that there is not.
@@ -387,13 +367,14 @@ type sequence struct{ length, end int }
 // by that of the step after it. It knows the definitions of s, and what it expands counts with that of s. x is its x.
 func (s *Scope) Step(l, n, steps int) (step *Scope, x Value) {
 	if s.x.g == nil {
-		s.x = s.g.X().Slice(0, s.dim)
+		*s.x = s.g.X().Slice(0, s.dim)
 	}
+	x = s.x.Slice(l*n, (l+1)*n)
 	t := *s
 	t.names, t.macros = maps.Clone(s.names), maps.Clone(s.macros)
-	t.x, t.dim, t.seq = s.x.Slice(l*n, (l+1)*n), n, &sequence{n, n * steps}
+	t.x, t.dim, t.seq = &x, n, &sequence{n, n * steps}
 	t.names["step"] = s.g.Const(float64(l))
-	return &t, t.x
+	return &t, x
 }
 
 // Alone returns a scope with the definitions of s, but without a next step.
@@ -410,28 +391,4 @@ func (s *Scope) LetStep(name, formula string) error {
 		s.names[name], err = Value{}, nil
 	}
 	return err
-}
-
-// next is the call next(v).
-func (s *Scope) next(n *ast.CallNode) Value {
-	if len(n.Arguments) != 1 {
-		s.failAt(n, "next takes one argument, not %d: next(value)", len(n.Arguments))
-	}
-	v := s.eval(n.Arguments[0])
-	nodes := s.g.reach(v.e...)
-	s.sized(n, len(nodes)+v.Size())
-	at := s.g.copy(s.g, nodes, func(j int32) int32 {
-		if int(j) < s.seq.end-s.seq.length {
-			return s.g.variable(int(j) + s.seq.length)
-		}
-		if s.seq.end == 0 || int(j) < s.seq.end {
-			s.failAt(n, NoNext)
-		}
-		return s.g.variable(int(j))
-	})
-	moved := Value{s.g, v.shape, make([]int32, len(v.e))}
-	for i, e := range v.e {
-		moved.e[i] = at(e)
-	}
-	return moved
 }

@@ -138,15 +138,6 @@ func TestCheapest(t *testing.T) {
 	})
 }
 
-func BenchmarkCheapest(b *testing.B) {
-	each(b, func(b *testing.B) {
-		cost, price := fill[float32](1024, 1), fill[float32](1024, 2)
-		for b.Loop() {
-			Cheapest(cost, price)
-		}
-	})
-}
-
 func TestPrecisionNames(t *testing.T) {
 	for p, name := range map[Precision]string{Float32: "float32", BFloat16x3: "bfloat16x3", BFloat16: "bfloat16"} {
 		var back Precision

@@ -164,15 +164,6 @@ func TestNormalsAllocateNothing(t *testing.T) {
 	}
 }
 
-func BenchmarkNormals3(b *testing.B) {
-	s := New(1, Probe, 0)
-	x := make([]float64, 3)
-	b.ReportAllocs()
-	for i := range b.N {
-		s.Normals(x, uint64(i), 1)
-	}
-}
-
 var goldenNormals = [3]float64{0.027642962900707422, -1.2381728311802143, 0.065303533436201225}
 
 // The parts of a sample, parts of parts, and the sample itself have different numbers,

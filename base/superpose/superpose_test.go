@@ -305,15 +305,6 @@ func TestAllocatesNothing(t *testing.T) {
 	}
 }
 
-func BenchmarkFit(b *testing.B) {
-	draw := rand.New(rand.NewPCG(9, 10))
-	y, x := random(draw, 10), random(draw, 10)
-	ref, _ := New(y)
-	for b.Loop() {
-		ref.Fit(x)
-	}
-}
-
 // Of frames that are one shape with noise, turned and moved, the central one is that with the least noise.
 func TestCentral(t *testing.T) {
 	draw := rand.New(rand.NewPCG(11, 12))

@@ -195,7 +195,7 @@ func checkpoints(args []string, _ string) []string {
 	if err != nil {
 		return nil
 	}
-	names, _ := f.Checkpoints()
+	names, _ := f.Checkpoints().Names()
 	return names
 }
 

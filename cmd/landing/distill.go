@@ -123,7 +123,11 @@ func runDistill(ctx context.Context, a *app, o *distillOptions, args []string) (
 	if err != nil {
 		return answer{}, err
 	}
-	result := distilled{Run: f.Dir, Teacher: from, Epochs: last.Epoch, Trained: f.Cost(),
+	status, err := f.Status()
+	if err != nil {
+		return answer{}, err
+	}
+	result := distilled{Run: f.Dir, Teacher: from, Epochs: last.Epoch, Trained: status.Trained,
 		StudentReport: *report}
 	result.Seconds.Draw, result.Seconds.Train = from.Seconds, last.Seconds
 	if result.Remedy != nil {

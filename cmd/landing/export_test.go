@@ -78,7 +78,7 @@ func TestExport(t *testing.T) {
 	if busy.code != exitConfig || !strings.Contains(busy.stderr, "--checkpoint") {
 		t.Errorf("a run at work: exit %d\n%s", busy.code, busy.stderr)
 	}
-	names := testkit.Must(f.Checkpoints())
+	names := testkit.Must(f.Checkpoints().Names())
 	for _, left := range []string{"b.onnx", "h"} {
 		if _, err := os.Lstat(filepath.Join(dir, left)); err == nil {
 			t.Errorf("%s was written by a command that failed", left)

@@ -42,12 +42,12 @@ func TestForgedRuns(t *testing.T) {
 	ok(t, dir, "train", copied())
 	ok(t, dir, "generate", "r", "-n", "5")
 	var state train.State
-	arrays := testkit.Must(f.LoadCheckpoint("", m.Config, &state))
+	arrays := testkit.Must(f.Checkpoints().Load("", m.Config, &state))
 	number := state.Updates
 	refused := func(state train.State, want string) {
 		t.Helper()
 		number++
-		testkit.OK(t, f.SaveCheckpoint(number, arrays, state, m.Config))
+		testkit.OK(t, f.Checkpoints().Save(number, arrays, state, m.Config))
 		for _, args := range [][]string{{"train", copied()}, {"generate", "r", "-n", "5", "--force"}} {
 			if r := do(t, dir, args...); r.code != 3 || !strings.Contains(r.stderr, want) ||
 				strings.Contains(r.stderr, "goroutine") {

@@ -143,8 +143,13 @@ func runInit(ctx context.Context, a *app, o *initOptions, args []string) (answer
 		}
 		fmt.Fprintf(w, "%-11s%s; next: %s\n", "wrote", o.out, next)
 		if d.Molecule != nil {
-			fmt.Fprintf(w, "%-11slanding train %s --for 5m\n%-11slanding generate %s -o samples.sdf\n", "then",
-				text.Shell(o.out), "", "runs/"+text.Shell(d.Name)+"-001")
+			fmt.Fprintf(w, "%-11slanding train %s --for 5m\n", "then", text.Shell(o.out))
+			given := ""
+			if d.Molecule.Apart > 0 { // samples are drawn again in which atoms come closer than in any row
+				fmt.Fprintf(w, "%-11secho 'apart: [{min: %g, beyond: 3}]' > apart.yaml\n", "", d.Molecule.Apart)
+				given = "--given apart.yaml "
+			}
+			fmt.Fprintf(w, "%-11slanding generate %s %s-o samples.sdf\n", "", "runs/"+text.Shell(d.Name)+"-001", given)
 		}
 	}}, nil
 }

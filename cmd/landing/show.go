@@ -69,7 +69,7 @@ type shown struct {
 // shownOf reads a run folder.
 func shownOf(f *run.Folder) (s shown, err error) {
 	s.Run = f.Dir
-	if err := f.ReadJSON(run.ManifestFile, &s.Manifest); err != nil {
+	if s.Manifest, err = f.Manifest(); err != nil {
 		return s, err
 	}
 	switch err := f.ReadJSON(run.StatusFile, &s.Status); {
@@ -78,7 +78,7 @@ func shownOf(f *run.Folder) (s shown, err error) {
 	case err != nil:
 		return s, err
 	}
-	if s.Checkpoints, err = f.Checkpoints(); err != nil {
+	if s.Checkpoints, err = f.Checkpoints().Names(); err != nil {
 		return s, err
 	}
 	if s.Drawn, err = f.Drawn(); err != nil {
@@ -162,8 +162,8 @@ type reasons struct {
 }
 
 func reasonsOf(f *run.Folder) (out reasons, err error) {
-	var m run.Manifest
-	if err := f.ReadJSON(run.ManifestFile, &m); err != nil {
+	m, err := f.Manifest()
+	if err != nil {
 		return out, err
 	}
 	out = reasons{f.Dir, append([]choose.Choice{}, m.Chosen...), append([]problem.Given{}, m.Given...),

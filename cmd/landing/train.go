@@ -244,11 +244,15 @@ func (a *app) finish(ctx context.Context, r *experiment.Run, o *trainOptions) (a
 	for _, v := range last.Worst {
 		t.Worst = append(t.Worst, metric.Float(v))
 	}
-	var status run.Status
-	if err := r.Folder.ReadJSON(run.StatusFile, &status); err != nil {
+	status, err := r.Folder.Status()
+	if err != nil {
 		return answer{}, err
 	}
-	t.Stopped, t.Weights, t.Trained = status.Stopped, r.Folder.ChosenWeights(), status.Trained
+	m, err := r.Folder.Manifest()
+	if err != nil {
+		return answer{}, err
+	}
+	t.Stopped, t.Weights, t.Trained = status.Stopped, m.Weights, status.Trained
 	return answer{t, func(w io.Writer) {
 		fmt.Fprintf(w, "trained %s: loss %.4g\n", cmp.Or(t.Trained.Text(),
 			fmt.Sprintf("%s in %s", plural(t.Epochs, "epoch"), text.Clock(last.Seconds))), last.Loss)

@@ -15,7 +15,7 @@ import (
 	"github.com/landing-diffusion/landing/base/keyed"
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/formula"
-	"github.com/landing-diffusion/landing/internal/processor"
+	"github.com/landing-diffusion/landing/constraint/zoo"
 	"github.com/landing-diffusion/landing/tools/constrainttest"
 	"github.com/landing-diffusion/landing/tools/testkit"
 	"github.com/landing-diffusion/landing/tools/testkit/golden"
@@ -83,6 +83,53 @@ func TestNames(t *testing.T) {
 	}
 }
 
+// The hand-written sets and the formulas agree to round-off, Hessian products included.
+func TestHandWritten(t *testing.T) {
+	for text, of := range map[string]constraint.Set{sphere: zoo.Sphere{D: 3}, torus: zoo.Torus{Major: 2, Minor: 0.6}} {
+		const n = 300
+		set := build(t, text)
+		d, c := set.Dim(), len(constraint.Components(set))
+		x := normals(1, n*d)
+		v, w, j, k := make([]float64, n*c), make([]float64, n*c), make([]float64, n*c*d), make([]float64, n*c*d)
+		set.NewEvaluator(n).Jacobians(v, j, x, n)
+		hand := of.NewEvaluator(n)
+		hand.Jacobians(w, k, x, n)
+		near(t, text, v, w, 1e-13)
+		near(t, text+" ∇", j, k, 1e-11)
+		set.Values(w, x, n)
+		near(t, text+" values", w, v, 0)
+		u := normals(2, n*d)
+		set.NewEvaluator(n).HessianVectors(j, x, u, n)
+		hand.HessianVectors(k, x, u, n)
+		near(t, text+" ∇²v", j, k, 1e-11)
+	}
+}
+
+func near(t *testing.T, what string, got, want []float64, tolerance float64) {
+	t.Helper()
+	for i := range want {
+		if !(math.Abs(got[i]-want[i]) <= tolerance*(1+math.Abs(want[i]))) {
+			t.Fatalf("%s: element %d is %.17g, want %.17g", what, i, got[i], want[i])
+		}
+	}
+}
+
+// A call allocates nothing.
+func TestNoAllocation(t *testing.T) {
+	const n = 100
+	s := build(t, torus).NewEvaluator(n)
+	x, v, j := normals(1, n*3), make([]float64, n), make([]float64, n*3)
+	for name, call := range map[string]func(){
+		"Values":         func() { s.Values(v, x, n) },
+		"Jacobians":      func() { s.Jacobians(v, j, x, n) },
+		"HessianVectors": func() { s.HessianVectors(j, x, x, n) },
+	} {
+		if a := testing.AllocsPerRun(50, call); a >= 1 {
+			t.Errorf("%s allocates %v times a call", name, a)
+		}
+	}
+}
+
 // Values and gradients of the reference implementation, on and off Σ.
 func TestGoldenOps(t *testing.T) {
 	for _, c := range []struct {
@@ -100,22 +147,13 @@ func TestGoldenOps(t *testing.T) {
 				set.NewEvaluator(n).Jacobians(v, j, x, n)
 				h, gv, jh, jg := f("h"), f("g"), f("jac_h"), f("jac_g")
 				for i := range n {
-					within(t, "h", v[2*i:2*i+1], h[i:i+1])
-					within(t, "g", v[2*i+1:2*i+2], gv[i:i+1])
-					within(t, "∇h", j[2*i*c.d:(2*i+1)*c.d], jh[i*c.d:(i+1)*c.d])
-					within(t, "∇g", j[(2*i+1)*c.d:(2*i+2)*c.d], jg[i*c.d:(i+1)*c.d])
+					golden.Near(t, "h", v[2*i:2*i+1], h[i:i+1])
+					golden.Near(t, "g", v[2*i+1:2*i+2], gv[i:i+1])
+					golden.Near(t, "∇h", j[2*i*c.d:(2*i+1)*c.d], jh[i*c.d:(i+1)*c.d])
+					golden.Near(t, "∇g", j[(2*i+1)*c.d:(2*i+2)*c.d], jg[i*c.d:(i+1)*c.d])
 				}
 			}
 		})
-	}
-}
-
-func within(t *testing.T, what string, got, want []float64) {
-	t.Helper()
-	for i := range want {
-		if !(math.Abs(got[i]-want[i]) <= 1e-9) {
-			t.Fatalf("%s: element %d is %.15g, want %.15g", what, i, got[i], want[i])
-		}
 	}
 }
 
@@ -188,57 +226,6 @@ func TestLargeSetsArePacked(t *testing.T) {
 	runtime.ReadMemStats(&after)
 	if mb := (after.TotalAlloc - before.TotalAlloc) >> 20; mb > 800 {
 		t.Errorf("compiling and evaluating takes %d MB", mb)
-	}
-}
-
-// A BenchmarkScale reports seconds of processor time, of compiling and of packed derivatives at a point.
-func BenchmarkScale(b *testing.B) {
-	terms := func(n int) formula.Spec {
-		return formula.Spec{Dim: 1000, Equality: []formula.Component{{Name: "a", Expr: fmt.Sprintf(
-			"sum(i in 0..%d, x[i %% 1000]*sin(x[(3*i) %% 1000] + i)) - 1", n-1)}}}
-	}
-	covariance := func(n int) formula.Spec {
-		c := normals(3, n*n)
-		return formula.Spec{Dim: n, Equality: []formula.Component{{Name: "risk", Expr: "dot(x, C*x) = 1"}},
-			Let: formula.Definitions{{Name: "C", Make: func(s *expr.Scope) error {
-				return s.Define("C", s.Graph().Array(c, n, n))
-			}}}}
-	}
-	for _, c := range []struct {
-		name string
-		spec formula.Spec
-	}{
-		{"ring of 100", ring(100)}, {"ring of 1000", ring(1000)}, {"ring of 10000", ring(10_000)},
-		{"terms 1000", terms(1000)}, {"terms 10000", terms(10_000)}, {"terms 100000", terms(100_000)},
-		{"terms 262144", terms(1 << 18)}, {"terms 1000000", terms(1_000_000)}, {"covariance of 100", covariance(100)},
-		{"covariance of 300", covariance(300)}, {"covariance of 500", covariance(500)},
-	} {
-		b.Run(c.name, func(b *testing.B) {
-			for b.Loop() {
-				began := processor.Seconds()
-				s, err := formula.New(c.spec)
-				b.ReportMetric(processor.Seconds()-began, "s-compile")
-				if err != nil {
-					b.Log(err)
-					continue
-				}
-				e, size, components := s.Program.NewEvaluator(), 0, len(s.Capabilities().Support)
-				for _, at := range s.Capabilities().Support {
-					size += len(at)
-				}
-				x, v, m := normals(1, c.spec.Dim), make([]float64, components), make([]float64, size)
-				const times = 20
-				for k, call := range []func(){func() { e.SparseJacobians(v, m, x, 1) },
-					func() { e.SparseHessianVectors(m, x, x, 1) }} {
-					call()
-					began := processor.Seconds()
-					for range times {
-						call()
-					}
-					b.ReportMetric((processor.Seconds()-began)/times, []string{"s-jacobian", "s-hessian"}[k])
-				}
-			}
-		})
 	}
 }
 

@@ -2,10 +2,8 @@ package geometry
 
 import (
 	"errors"
-	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/landing-diffusion/landing/constraint"
@@ -230,119 +228,6 @@ func (s supported) Capabilities() constraint.Capabilities {
 	return constraint.Capabilities{Support: s.support}
 }
 
-// normalsOf is the closed form of planes through the origin, x·e = 0 for each coordinate e of it.
-// It is right for points with x₀ > 0 alone, and counts its calls.
-type normalsOf struct {
-	t     *testing.T
-	at    []int
-	calls *[]int // points of each
-}
-
-func (normalsOf) WorkSize() int { return 2 }
-
-func (p normalsOf) Factor(values, work []float64, regular []bool, x []float64, n int) {
-	for i := range n {
-		for e, j := range p.at {
-			values[len(p.at)*i+e] = x[3*i+j]
-		}
-		work[2*i], work[2*i+1], regular[i] = x[3*i], 7, x[3*i] > 0
-	}
-}
-
-func (p normalsOf) check(x, work []float64, n int, vectors ...[]float64) {
-	*p.calls = append(*p.calls, n)
-	for i := range n {
-		if !(x[3*i] > 0) || work[2*i] != x[3*i] || work[2*i+1] != 7 {
-			p.t.Errorf("asked at %v with the work %v", x[3*i:3*i+3], work[2*i:2*i+2])
-		}
-	}
-	for _, v := range vectors {
-		if len(v) != n*3 && len(v) != n*len(p.at) {
-			p.t.Errorf("asked for %d points with %d numbers", n, len(v))
-		}
-	}
-}
-
-func (p normalsOf) Tangent(dst, v, x, work []float64, n int) {
-	p.check(x, work, n, dst, v)
-	copy(dst, v)
-	for i := range n {
-		for _, j := range p.at {
-			dst[3*i+j] = 0
-		}
-	}
-}
-
-func (p normalsOf) Normal(dst, u, x, work []float64, n int) {
-	p.check(x, work, n, dst, u)
-	clear(dst)
-	for i := range n {
-		for e, j := range p.at {
-			dst[3*i+j] = u[len(p.at)*i+e]
-		}
-	}
-}
-
-func (p normalsOf) Landing(dst, x, work []float64, n int) {
-	p.check(x, work, n, dst)
-	clear(dst)
-	for i := range n {
-		for _, j := range p.at {
-			dst[3*i+j] = x[3*i+j]
-		}
-	}
-}
-
-type closedPlanes struct {
-	formula
-	normals normalsOf
-}
-
-func (s closedPlanes) NewEvaluator(int) constraint.Evaluator {
-	return constraint.Evaluator{
-		Values: s.formula.Values, Jacobians: s.formula.Jacobians, Projector: s.normals,
-	}
-}
-
-// The closed form gets regular points alone: all at once if every one is regular, else each alone. The others are
-// factored, and nothing is left from points held before.
-func TestClosedFormIsAskedAtRegularPoints(t *testing.T) {
-	var calls []int
-	s := closedPlanes{makeSet(3, 2, half(0, 0, 1, 0), half(0, 0, 0, 1)), normalsOf{t, []int{1, 2}, &calls}}
-	regular, mixed := []float64{1, 2, 3, 4, 5, 6}, []float64{1, 2, 3, -4, 5, 6}
-	g := New(s, 3, 0)
-	for _, x := range [][]float64{mixed, regular, mixed, {-1, 2, 3}, {4, 5, 6}} {
-		n, ones := len(x)/3, 0
-		for i := range n {
-			if x[3*i] > 0 {
-				ones++
-			}
-		}
-		testkit.OK(t, g.At(x, n))
-		tangent, landing, normal := unwritten(3*n), unwritten(3*n), unwritten(3*n)
-		v, u := slices.Clip(normals(3*n, 1, 1)), slices.Clip(normals(2*n, 2, 1))
-		calls = nil
-		g.Tangent(tangent, v)
-		g.Landing(landing)
-		g.Normal(normal, u)
-		if want := []int{n, n, n}; ones == n && !slices.Equal(calls, want) {
-			t.Errorf("%v: asked for %v points, want %v", x, calls, want)
-		} else if ones < n && len(calls) != 3*ones {
-			t.Errorf("%v: asked %d times", x, len(calls))
-		}
-		for i := range n {
-			if e := distance(tangent[3*i:3*i+3], []float64{v[3*i], 0, 0}) + distance(landing[3*i:3*i+3],
-				[]float64{0, x[3*i+1], x[3*i+2]}) +
-				distance(normal[3*i:3*i+3], []float64{0, u[2*i], u[2*i+1]}); !(e < 1e-14) {
-				t.Errorf("%v: point %d is off by %v", x, i, e)
-			}
-			if g.Rank(i) != 2 || g.Active(i) != 2 {
-				t.Errorf("rank %d of %d", g.Rank(i), g.Active(i))
-			}
-		}
-	}
-}
-
 // A geometry's error names the row, the component and what is not finite; a gradient of
 // GradientTolerance is one, a shorter one is none.
 func TestErrorsOfPoints(t *testing.T) {
@@ -421,31 +306,6 @@ func TestBases(t *testing.T) {
 	}
 }
 
-// Points of a foreign geometry where there are no normals are unreachable, every one.
-func TestProjectFromNowhere(t *testing.T) {
-	const n = 3
-	s := makeSet(2, 1, half(1, 1, 0), half(9, 0, 1))
-	x := []float64{1, 2, math.NaN(), 4, 5, 6}
-	z, ok := make([]float64, 2*n), []bool{true, true, true}
-	y := []float64{1, 2, 3, 4, 5, 6}
-	o := NewProjection(s, n).Project(nowhere{x}, z, y, ok, 0)
-	if o != (Outcome{Points: n, Unreachable: n}) || ok[0] || ok[1] || ok[2] || !slices.Equal(z, y) {
-		t.Errorf("%+v, %v, at %v", o, ok, z)
-	}
-}
-
-// nowhere has points and nothing else.
-type nowhere struct{ x []float64 }
-
-func (nowhere) At([]float64, int) error { return nil }
-func (g nowhere) Points() []float64     { return g.x }
-func (nowhere) Values() []float64       { return nil }
-func (nowhere) Active(int) int          { return 0 }
-func (nowhere) Rank(int) int            { return 0 }
-func (nowhere) Tangent(_, _ []float64)  {}
-func (nowhere) Normal(_, _ []float64)   {}
-func (nowhere) Landing(_ []float64)     {}
-
 // Inequalities without a gradient where they have slack are no obstacle, the first one neither.
 func TestSlackWithoutGradient(t *testing.T) {
 	disc := func(x []float64) (float64, []float64) { return dense.Dot4(x, x) - 1, []float64{2 * x[0], 2 * x[1]} }
@@ -455,43 +315,6 @@ func TestSlackWithoutGradient(t *testing.T) {
 		if distance(z, []float64{0.2, 0.5}) > 1e-15 {
 			t.Errorf("projected to %v", z)
 		}
-	}
-}
-
-// Among many walls the projection is the nearest point: it keeps them all, and what pushes is
-// tight and pushes inwards (Karush, Kuhn and Tucker).
-func TestProjectAmongManyWalls(t *testing.T) {
-	const d, l = 5, 40
-	left := 0
-	for i := range uint64(60) {
-		var f []component
-		var rows [][]float64
-		for a := range uint64(l) {
-			row := normals(d, 7000+100*i+a, 1)
-			rows = append(rows, row)
-			f = append(f, half(0.2*dense.Norm4(row), row...))
-		}
-		x, y := make([]float64, d), normals(d, 7060+100*i, 4)
-		z, b := project(t, makeSet(d, 0, f...), x, y, 0)
-		rest := append([]float64(nil), y...)
-		dense.Axpy(rest, -1, z)
-		for a, row := range rows {
-			size := dense.Norm4(row)
-			g, λ := dense.Dot4(row, z)/size-0.2, b.projection.z[a]
-			if g > 1e-13 || λ > 0 || λ < 0 && g < -1e-13 {
-				t.Fatalf("set %d: wall %d is %v away with the multiplier %v", i, a, g, λ)
-			}
-			dense.Axpy(rest, λ/size, row)
-			if λ != 0 {
-				left++
-			}
-		}
-		if dense.Norm4(rest) > 1e-12 {
-			t.Fatalf("set %d: %v is not of the walls' normals", i, rest)
-		}
-	}
-	if left < 100 {
-		t.Errorf("%d pushes in all", left)
 	}
 }
 
@@ -610,49 +433,6 @@ func TestApproachWithinReach(t *testing.T) {
 		x := []float64{0.5}
 		if _, ok := NewApproach(&hop{value: same, step: same}, 1, ApproachOptions{Reach: reach}).Run(x); ok != want {
 			t.Errorf("0.5 away within %v: %v, at %v", reach, ok, x)
-		}
-	}
-}
-
-// A block refuses by name what it has no room for, more points than rows or fewer numbers than points need, whatever
-// its geometry, and takes as many as there is room for; numbers behind the points are not looked at.
-func TestRoomOfBlocks(t *testing.T) {
-	refusal := func(f func()) (message string) {
-		defer func() {
-			if r := recover(); r != nil {
-				message = fmt.Sprint(r)
-			}
-		}()
-		f()
-		return ""
-	}
-	x := []float64{1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 2}
-	for name, s := range map[string]constraint.Set{
-		"closed": zoo.Sphere{D: 3}, "single": zoo.Ellipsoid{Axes: []float64{1, 1, 1}},
-		"factored": zoo.Affine{A: [][]float64{{1, 1, 1}, {1, 1, 2}}, B: []float64{1, 1}},
-	} {
-		if got := refusal(func() { New(s, 0, 0) }); !strings.HasPrefix(got, "geometry: a block needs") {
-			t.Errorf("%s: a block of no rows: %q", name, got)
-		}
-		g := New(s, 3, 0)
-		for _, c := range []struct {
-			n, numbers int
-			refused    bool
-		}{{3, 9, false}, {3, 12, false}, {2, 6, false}, {1, 9, false}, {0, 0, false}, {4, 12, true}, {3, 8, true},
-			{2, 5, true}, {1, 2, true}} {
-			got := refusal(func() {
-				if err := g.At(x[:c.numbers], c.n); err != nil {
-					t.Errorf("%s: %d points: %v", name, c.n, err)
-				}
-			})
-			if want := fmt.Sprintf("geometry: %d points", c.n); (got != "") != c.refused ||
-				c.refused && !strings.HasPrefix(got, want) {
-				t.Errorf("%s: %d points from %d numbers: %q", name, c.n, c.numbers, got)
-			}
-			if !c.refused && (len(g.Points()) != 3*c.n || len(g.Values()) != c.n*len(s.Equalities())) {
-				t.Errorf("%s: of %d points %d numbers and %d values are held", name, c.n, len(g.Points()),
-					len(g.Values()))
-			}
 		}
 	}
 }

@@ -120,30 +120,6 @@ func TestDescend(t *testing.T) {
 	}
 }
 
-// Steps are halved down to a 512th, the last above a thousandth; a point where a gradient vanishes counts with its
-// violation there, not with none.
-func TestDescendHalvesSteps(t *testing.T) {
-	for end, h := range map[float64]func(x []float64) (float64, []float64){
-		1 - 1./512: func(x []float64) (float64, []float64) {
-			if x[0] < 0.998 {
-				return 3, []float64{1}
-			}
-			return x[0], []float64{1}
-		},
-		1: func(x []float64) (float64, []float64) { // from 1 the first step leads to 0, where the gradient vanishes
-			if x[0] == 1 {
-				return 1, []float64{1}
-			}
-			return 2, []float64{0}
-		},
-	} {
-		x := []float64{1}
-		if NewSolver(makeSet(1, 1, h), 0).Descend(x, 1e-9) || x[0] != end {
-			t.Errorf("moved to %v, not to %v", x, end)
-		}
-	}
-}
-
 // Project is the projection of single points, inside by the margin.
 func TestSolverProject(t *testing.T) {
 	x := []float64{0.5, 1.4}

@@ -687,16 +687,6 @@ func TestPublishedMeshes(t *testing.T) {
 	}
 }
 
-func BenchmarkNearest(b *testing.B) {
-	m := testkit.Must(Read(testkit.Shared(b, "data/mesh/bunny.ply")))
-	tree, s, x := NewTree(m), NewSampler(m, nil), make([]float64, 3)
-	for i := 0; b.Loop(); i++ {
-		s.Sample(x, keyed.New(1, keyed.Probe, 0), uint64(i), 0)
-		x[0] += 0.01
-		tree.Nearest([3]float64(x))
-	}
-}
-
 func TestWritePLY(t *testing.T) {
 	m := cube()
 	m.Vertices[4] = math.Pi

@@ -255,18 +255,3 @@ func TestChecker(t *testing.T) {
 		t.Errorf("the checker has %d lines; expected less than 300", lines)
 	}
 }
-
-// A sample takes no memory.
-func BenchmarkProve(b *testing.B) {
-	w := worker(written(30, "norm(x) = 1", "sum(x) = 0", "x[0]*x[1] = x[2]*x[3]", "x[29] <= 0.9", "x[28] >= -1"))
-	x := make([]float64, 30)
-	for i := range x {
-		x[i] = []float64{-1, 1}[i%2] * math.Sqrt(1.0/30)
-	}
-	if r := w.Prove(x); !r.Proved || testing.AllocsPerRun(10, func() { w.Prove(x) }) > 0 {
-		b.Fatalf("%+v, or memory is taken", r)
-	}
-	for b.Loop() {
-		w.Prove(x)
-	}
-}

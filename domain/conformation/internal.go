@@ -16,7 +16,8 @@ import (
 
 // An Internal is the conformations of a Set by internal coordinates. The bonds make a tree, in which each atom i is
 // placed by the length of its bond to p, the angle i–p–q and the torsion i–p–q–r: r is the atom before q, or, for all
-// neighbours of p but the first, that first one, so that one torsion turns them all. A point is
+// neighbours of p but the first, that first one, so that one torsion turns them all. If a rigid group has p and two of
+// these neighbours, but not q, the first is q for the second, so that one angle tilts the group. A point is
 //
 //	(cos φ, sin φ)   of each torsion about a bond, on a circle
 //	u                of each angle, and of torsions that have a range or are of a centre with a hand:
@@ -76,7 +77,7 @@ func NewInternal(s *Set, spec Spec) (*Internal, error) {
 	case s.Dim() > s.molecule.Dim():
 		return nil, errors.New("a coordinate is a condition, which only sets of positions know")
 	}
-	if err := in.tree(spec); err != nil {
+	if err := in.tree(&spec); err != nil {
 		return nil, err
 	}
 	var factors []constraint.Set
@@ -123,26 +124,60 @@ func NewInternal(s *Set, spec Spec) (*Internal, error) {
 	return in, err
 }
 
-// tree makes the links, from the atom with the most neighbours outwards, with the template's values.
-func (s *Internal) tree(spec Spec) error {
-	m, x := s.positions.molecule, s.positions.template
-	near := m.Neighbours()
+// span returns the atoms in the order of the tree, from the one with the most neighbours outwards, their parents, and
+// the neighbours of each atom: first those that a rigid group has with it and with another of them.
+func span(m *molecule.Molecule, rigid [][]int) (order, parent []int, near [][]int) {
+	near = m.Neighbours()
 	root := 0
 	for i := range near {
 		if len(near[i]) > len(near[root]) {
 			root = i
 		}
 	}
-	order, parent := []int{root}, slices.Repeat([]int{-1}, m.N())
-	first := slices.Clone(parent) // by p: its first neighbour
-	s.turns = make([][]int, m.N())
+	order, parent = []int{root}, slices.Repeat([]int{-1}, m.N())
 	for k := 0; k < len(order); k++ {
 		i := order[k]
+		var grouped, others []int
+		for _, j := range near[i] {
+			if slices.ContainsFunc(near[i], func(l int) bool { return l != j && together(rigid, i, j, l) }) {
+				grouped = append(grouped, j)
+			} else {
+				others = append(others, j)
+			}
+		}
+		near[i] = append(grouped, others...)
 		for _, j := range near[i] {
 			if j != root && parent[j] < 0 {
 				parent[j], order = i, append(order, j)
 			}
 		}
+	}
+	return order, parent, near
+}
+
+// together reports whether a rigid group has all of some atoms.
+func together(rigid [][]int, atoms ...int) bool {
+	return slices.ContainsFunc(rigid, func(group []int) bool {
+		return !slices.ContainsFunc(atoms, func(i int) bool { return !slices.Contains(group, i) })
+	})
+}
+
+// Closing returns the bonds that close rings of an Internal: neither the tree nor a rigid group has them.
+func Closing(m *molecule.Molecule, rigid [][]int) []molecule.Bond {
+	_, parent, _ := span(m, rigid)
+	return slices.DeleteFunc(slices.Clone(m.Bonds), func(b molecule.Bond) bool {
+		return parent[b[0]] == b[1] || parent[b[1]] == b[0] || together(rigid, b[:]...)
+	})
+}
+
+// tree makes the links with the template's values.
+func (s *Internal) tree(spec *Spec) error {
+	m, x := s.positions.molecule, s.positions.template
+	order, parent, near := span(m, spec.Rigid)
+	root := order[0]
+	first := slices.Repeat([]int{-1}, m.N()) // by p: its first neighbour
+	s.turns = make([][]int, m.N())
+	for k, i := range order {
 		l := link{atom: i, p: parent[i], q: -1, r: -1, by: [2]slot{{at: -1}, {at: -1}}}
 		if k > 0 {
 			l.length, l.q = molecule.Distance(x, i, l.p), parent[l.p]
@@ -157,6 +192,9 @@ func (s *Internal) tree(spec Spec) error {
 		}
 		lead := first[l.p]
 		switch {
+		case lead >= 0 && together(spec.Rigid, i, l.p, lead) && !together(spec.Rigid, i, l.p, l.q): // the group tilts
+			l.q, l.r = lead, l.q
+			s.turns[i] = slices.Clone(s.turns[lead])
 		case lead >= 0:
 			l.r = lead
 			s.turns[i] = append(s.turns[i], 2*slices.Index(order, lead)+1)
@@ -172,6 +210,13 @@ func (s *Internal) tree(spec Spec) error {
 				l.r = parent[l.q]
 			}
 		}
+		if lead < 0 && !together(spec.Rigid, i, l.p, l.q, l.r) {
+			for _, j := range near[l.q] { // that is placed, and of the group
+				if j != l.p && together(spec.Rigid, i, l.p, l.q, j) && slices.Contains(order[:k], j) {
+					l.r = j
+				}
+			}
+		}
 		s.turns[i] = append(s.turns[i], 2*k, 2*k+1)
 		θ := molecule.Angle(x, i, l.p, l.q)
 		l.by[0] = slot{at: -1, mid: θ, half: min(θ, math.Pi-θ), scale: s.κ}
@@ -183,13 +228,14 @@ func (s *Internal) tree(spec Spec) error {
 		s.links = append(s.links, l)
 	}
 	if len(order) < m.N() {
-		return errors.New("bonds do not join all atoms of the template; internal coordinates are of one molecule")
+		return fmt.Errorf("its bonds join %d of the %d atoms of the template; internal coordinates are of one "+
+			"molecule: leave out counter-ions and solvent", len(order), m.N())
 	}
 	return nil
 }
 
 // condition makes the slot of a link's torsion, and notes in both what conditions ask of them.
-func (s *Internal) condition(spec Spec, l *link, sibling bool) {
+func (s *Internal) condition(spec *Spec, l *link, sibling bool) {
 	atoms := []int{l.atom, l.p, l.q, l.r}
 	if l.r >= 0 {
 		φ := molecule.Torsion(s.positions.template, l.atom, l.p, l.q, l.r)
@@ -212,10 +258,7 @@ func (s *Internal) condition(spec Spec, l *link, sibling bool) {
 				*b = slot{at: -1, mid: c.Low + h, half: h, scale: max(s.κ, h*rangeShare)}
 			}
 		}
-		within := func(group []int) bool {
-			return !slices.ContainsFunc(own, func(i int) bool { return !slices.Contains(group, i) })
-		}
-		if l.straight || slices.ContainsFunc(spec.Rigid, within) {
+		if l.straight || together(spec.Rigid, own...) {
 			b.circle, b.scale = false, 0
 		}
 	}

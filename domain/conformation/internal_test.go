@@ -29,6 +29,16 @@ var (
 	ketoneX = []float64{-1.3, -0.8, 0, 0, 0, 0, 0, 1.2, 0, 1.3, -0.8, 0, 2, -0.9, 1.3}
 )
 
+// A flat ring 4, 6 to 10 with the bonds 3–4 and 5–6 in its plane, which tilt there: no part of the rigid group.
+var (
+	tilted = known("C C C O C F C C C C C", molecule.Bond{0, 1}, molecule.Bond{0, 2}, molecule.Bond{0, 3},
+		molecule.Bond{3, 4}, molecule.Bond{4, 6}, molecule.Bond{5, 6}, molecule.Bond{6, 7}, molecule.Bond{7, 8},
+		molecule.Bond{8, 9}, molecule.Bond{9, 10}, molecule.Bond{4, 10})
+	tiltedX = []float64{3.4, 0.2, 0.9, 4.6, -0.5, 0.4, 3.5, 0.7, 2.3, 2.8, 1.2, 0, 1.4, 0, 0, 1.5, 2.3, 0, 0.7, 1.2, 0,
+		-0.7, 1.2, 0, -1.4, 0, 0, -0.7, -1.2, 0, 0.7, -1.2, 0}
+	ring = []int{4, 6, 7, 8, 9, 10}
+)
+
 // Points and positions are the same conformations; conditions hold by construction or are components with exact
 // derivatives.
 func TestInternal(t *testing.T) {
@@ -56,6 +66,10 @@ func TestInternal(t *testing.T) {
 			Rigid: [][]int{{0, 1, 2, 3, 4, 5}}}, 9, nil},
 		{"flat", ketone, ketoneX, conformation.Spec{Conditions: bonds(ketone, ketoneX,
 			on(dihedral, math.Pi, math.Pi, 0, 1, 2, 3))}, 5, nil},
+		{"tilt", tilted, tiltedX, conformation.Spec{Conditions: bonds(tilted, tiltedX,
+			append(testkit.Must(conformation.Rigid(tilted, tiltedX, ring)), on(distance, 1, 9, 1, 9),
+				on(dihedral, math.Pi, math.Pi, 3, 4, 6, 10), on(dihedral, math.Pi, math.Pi, 5, 6, 4, 7))...),
+			Rigid: [][]int{ring}}, 11, []string{"distance 1–9 ≥ 1 Å", "distance 1–9 ≤ 9 Å"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.spec.Molecule, c.spec.Template = c.m, c.x

@@ -337,30 +337,3 @@ func links(a *Arm) (out []Point) {
 	}
 	return out
 }
-
-func BenchmarkPanda(b *testing.B) {
-	a := Panda()
-	k, d := a.NewKinematics(), a.Dim()
-	x := make([]float64, d)
-	a.Coordinates(x, []float64{0.1, 0.2, 0.3, -1.4, 0.5, 1.6, 0.7})
-	k.Track(links(a))
-	p, jac := make([]float64, 24), make([]float64, 24*d)
-	b.Run("poses", func(b *testing.B) {
-		for b.Loop() {
-			k.At(x)
-		}
-	})
-	b.Run("points and Jacobians", func(b *testing.B) {
-		for b.Loop() {
-			k.At(x)
-			k.Points(p)
-			k.PointsJacobian(jac)
-		}
-	})
-	b.Run("Hessian of the flange", func(b *testing.B) {
-		for b.Loop() {
-			k.Along(x)
-			k.PointHessian(jac, 7, [3]float64{})
-		}
-	})
-}

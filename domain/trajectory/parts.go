@@ -234,11 +234,11 @@ func (k *sweep) chord(v *view) (o *scene.Obstacle, a, b [3]float64) {
 
 func (k *sweep) value(v *view) float64 {
 	o, a, b := k.chord(v)
-	t, _, _ := o.Chord(a, b)
-	t = k.pad - t
+	t := k.pad - o.ChordDistance(a, b)
+	from, to := v.x[:len(k.bow)], v.after.x[:len(k.bow)]
 	for i, w := range k.bow {
 		if w > 0 {
-			δ := v.after.x[i] - v.x[i]
+			δ := to[i] - from[i]
 			t += w * δ * δ
 		}
 	}

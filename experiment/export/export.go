@@ -30,7 +30,7 @@ type Source struct {
 }
 
 func (s *Source) properties() ([]onnx.Property, error) {
-	weights, err := s.Run.Folder.WeightsHash(run.CheckpointName(s.Trained.State.Updates))
+	weights, err := s.Run.Folder.Checkpoints().WeightsHash(run.CheckpointName(s.Trained.State.Updates))
 	if err != nil {
 		return nil, err
 	}

@@ -39,8 +39,7 @@ type events struct {
 }
 
 func begun(r *experiment.Run) (float64, error) {
-	var m run.Manifest
-	err := r.Folder.ReadJSON(run.ManifestFile, &m)
+	m, err := r.Folder.Manifest()
 	return float64(m.Created.Unix()), err
 }
 
@@ -160,8 +159,8 @@ type Board struct {
 // NewBoard returns a board of a run whose folder is locked; nil if neither asked is set nor an earlier call was asked
 // for one. Errors are those of the file system; later ones go to fault, and the training goes on.
 func NewBoard(r *experiment.Run, asked bool, fault func(error)) (*Board, error) {
-	var m run.Manifest
-	if err := r.Folder.ReadJSON(run.ManifestFile, &m); err != nil {
+	m, err := r.Folder.Manifest()
+	if err != nil {
 		return nil, err
 	}
 	if m.Events == "" {

@@ -31,6 +31,25 @@ const (
 	maxWeights    = 64 << 30 // bytes of the weights of one
 )
 
+// Checkpoints are those of a run folder.
+type Checkpoints struct{ dir string }
+
+// Checkpoints returns the checkpoints of the folder.
+func (f *Folder) Checkpoints() Checkpoints { return Checkpoints{f.Dir} }
+
+// path returns the path of a file of the checkpoints; "" is their folder.
+func (c Checkpoints) path(name string) string {
+	return filepath.Join(c.dir, checkpointDir, filepath.FromSlash(name))
+}
+
+// mark puts a mark on a checkpoint.
+func (c Checkpoints) mark(name, mark string) error {
+	if err := inside(c.dir, checkpointDir+"/"+name+"/"+mark); err != nil {
+		return err
+	}
+	return WriteFile(c.path(name+"/"+mark), nil, true)
+}
+
 // envelope is state.json: the trainer's state, and what it belongs to.
 type envelope struct {
 	Weights string          `json:"weights_sha256"`
@@ -39,9 +58,9 @@ type envelope struct {
 	State   json.RawMessage `json:"state"`
 }
 
-// SaveCheckpoint writes checkpoint number step of a run whose config.yaml has
+// Save writes checkpoint number step of a run whose config.yaml has
 // the hash config, then removes the oldest ones. The caller holds the lock.
-func (f *Folder) SaveCheckpoint(step int, arrays []arrayfile.Named, state any, config string) error {
+func (c Checkpoints) Save(step int, arrays []arrayfile.Named, state any, config string) error {
 	var weights bytes.Buffer
 	if err := arrayfile.EncodeSafetensors(&weights, arrays,
 		map[string]string{"format": "landing-checkpoint-1"}); err != nil {
@@ -55,10 +74,10 @@ func (f *Folder) SaveCheckpoint(step int, arrays []arrayfile.Named, state any, c
 	if err != nil {
 		return err
 	}
-	if err := inside(f.Dir, checkpointDir); err != nil {
+	if err := inside(c.dir, checkpointDir); err != nil {
 		return err
 	}
-	parent := f.Path(checkpointDir)
+	parent := c.path("")
 	stale, err := fs.Glob(os.DirFS(parent), ".tmp-*") // of a process that was killed while saving
 	if err != nil {
 		return err
@@ -89,7 +108,7 @@ func (f *Folder) SaveCheckpoint(step int, arrays []arrayfile.Named, state any, c
 	if err := syncDir(parent); err != nil {
 		return err
 	}
-	all, err := f.Checkpoints()
+	all, err := c.Names()
 	all = slices.DeleteFunc(all, func(name string) bool { return kept(filepath.Join(parent, name)) })
 	for i := 0; err == nil && i < len(all)-keepCount; i++ {
 		err = os.RemoveAll(filepath.Join(parent, all[i]))
@@ -110,17 +129,17 @@ func CheckpointName(step int) string { return fmt.Sprintf("%0*d", numberDigits, 
 
 // MarkBest marks a checkpoint as the best one, instead of the last best one; later checkpoints do not remove it. The
 // caller holds the lock.
-func (f *Folder) MarkBest(name string) error {
-	dir := f.Path(checkpointDir + "/" + name)
+func (c Checkpoints) MarkBest(name string) error {
+	dir := c.path(name)
 	if _, err := os.Stat(dir); err != nil {
 		return err
 	}
 	if !marked(dir, bestFile) {
-		if err := f.write(checkpointDir+"/"+name+"/"+bestFile, nil, true); err != nil {
+		if err := c.mark(name, bestFile); err != nil {
 			return err
 		}
 	}
-	names, err := f.Checkpoints()
+	names, err := c.Names()
 	if err != nil {
 		return err
 	}
@@ -128,7 +147,7 @@ func (f *Folder) MarkBest(name string) error {
 		if other == name {
 			continue
 		}
-		err := os.Remove(f.Path(checkpointDir + "/" + other + "/" + bestFile))
+		err := os.Remove(c.path(other + "/" + bestFile))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
@@ -136,30 +155,30 @@ func (f *Folder) MarkBest(name string) error {
 	return nil
 }
 
-// KeepCheckpoint marks a checkpoint as one that stays when later ones come. The caller holds the lock.
-func (f *Folder) KeepCheckpoint(name string) error {
-	return f.write(checkpointDir+"/"+name+"/"+keepFile, nil, true)
+// Keep marks a checkpoint as one that stays when later ones come. The caller holds the lock.
+func (c Checkpoints) Keep(name string) error {
+	return c.mark(name, keepFile)
 }
 
 // SetAside hides the checkpoints after the one named, so that a run that goes on
 // from it does not meet them again. They are kept as checkpoints/.set-aside-….
-func (f *Folder) SetAside(after string) error {
-	names, err := f.Checkpoints()
+func (c Checkpoints) SetAside(after string) error {
+	names, err := c.Names()
 	if err != nil {
 		return err
 	}
-	if err := inside(f.Dir, checkpointDir); err != nil {
+	if err := inside(c.dir, checkpointDir); err != nil {
 		return err
 	}
 	for _, name := range names {
 		if compareNumbers(name, after) <= 0 {
 			continue
 		}
-		hidden := f.Path(checkpointDir + "/.set-aside-" + name)
+		hidden := c.path(".set-aside-" + name)
 		if err := os.RemoveAll(hidden); err != nil {
 			return err
 		}
-		if err := os.Rename(f.Path(checkpointDir+"/"+name), hidden); err != nil {
+		if err := os.Rename(c.path(name), hidden); err != nil {
 			return err
 		}
 	}
@@ -169,7 +188,7 @@ func (f *Folder) SetAside(after string) error {
 // numberDigits is the least number of digits in a checkpoint's name.
 const numberDigits = 8
 
-// isNumber reports whether SaveCheckpoint gives a checkpoint that name.
+// isNumber reports whether Save gives a checkpoint that name.
 func isNumber(name string) bool {
 	step, err := strconv.ParseUint(name, 10, 63)
 	return err == nil && CheckpointName(int(step)) == name
@@ -178,9 +197,9 @@ func isNumber(name string) bool {
 // compareNumbers orders names of checkpoints by their numbers.
 func compareNumbers(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) }
 
-// Checkpoints returns the names of the checkpoints, oldest first. What else lies in their folder is left alone.
-func (f *Folder) Checkpoints() ([]string, error) {
-	entries, err := os.ReadDir(f.Path(checkpointDir))
+// Names returns the names of the checkpoints, oldest first. What else lies in their folder is left alone.
+func (c Checkpoints) Names() ([]string, error) {
+	entries, err := os.ReadDir(c.path(""))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -194,10 +213,10 @@ func (f *Folder) Checkpoints() ([]string, error) {
 	return names, err
 }
 
-// Whole returns an error if a file of a checkpoint is missing or empty. LoadCheckpoint verifies them.
-func (f *Folder) Whole(name string) error {
+// Whole returns an error if a file of a checkpoint is missing or empty. Load verifies them.
+func (c Checkpoints) Whole(name string) error {
 	for _, file := range []string{stateFile, weightsFile} {
-		path := f.Path(checkpointDir + "/" + name + "/" + file)
+		path := c.path(name + "/" + file)
 		if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
 			return fault.Errorf(fault.Run, path, "is missing or empty")
 		}
@@ -205,25 +224,25 @@ func (f *Folder) Whole(name string) error {
 	return nil
 }
 
-// LoadCheckpoint reads a checkpoint by name, or the newest if name is empty, and verifies it. It decodes the state, and
+// Load reads a checkpoint by name, or the newest if name is empty, and verifies it. It decodes the state, and
 // calls the state's method Validate if there is one. Numbers that are not finite are damage. config is the hash of the
 // config.yaml that the checkpoint must belong to. The error is of kind fault.Run.
-func (f *Folder) LoadCheckpoint(name, config string, state any) ([]arrayfile.Named, error) {
-	names, err := f.Checkpoints()
+func (c Checkpoints) Load(name, config string, state any) ([]arrayfile.Named, error) {
+	names, err := c.Names()
 	if err != nil {
 		return nil, err
 	}
 	if name == "" {
 		if len(names) == 0 {
-			return nil, fault.Errorf(fault.Run, f.Dir, "has no checkpoint yet")
+			return nil, fault.Errorf(fault.Run, c.dir, "has no checkpoint yet")
 		}
 		name = names[len(names)-1]
 	}
 	at := slices.Index(names, name)
 	if at < 0 {
-		return nil, fault.Errorf(fault.Run, f.Dir, "has no checkpoint %q; it has %s", name, strings.Join(names, ", "))
+		return nil, fault.Errorf(fault.Run, c.dir, "has no checkpoint %q; it has %s", name, strings.Join(names, ", "))
 	}
-	dir := filepath.Join(f.Path(checkpointDir), name)
+	dir := filepath.Join(c.path(""), name)
 	refuse := func(file, format string, v ...any) error {
 		says := fmt.Sprintf(format, v...)
 		if at > 0 {
@@ -298,19 +317,19 @@ func HashFile(path string) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), err
 }
 
-// CheckpointFiles returns the names in a run folder of the files of a checkpoint that LoadCheckpoint reads.
+// CheckpointFiles returns the names in a run folder of the files of a checkpoint that Load reads.
 func CheckpointFiles(name string) []string {
 	at := checkpointDir + "/" + name + "/"
 	return []string{at + stateFile, at + weightsFile}
 }
 
 // WeightsPath returns the path of the arrays of a checkpoint, a safetensors file.
-func (f *Folder) WeightsPath(name string) string {
-	return f.Path(checkpointDir + "/" + name + "/" + weightsFile)
+func (c Checkpoints) WeightsPath(name string) string {
+	return c.path(name + "/" + weightsFile)
 }
 
 // WeightsHash returns the SHA-256 of the weights of a checkpoint.
-func (f *Folder) WeightsHash(name string) (string, error) {
-	data, err := input.Read(f.WeightsPath(name), maxWeights)
+func (c Checkpoints) WeightsHash(name string) (string, error) {
+	data, err := input.Read(c.WeightsPath(name), maxWeights)
 	return Hash(data), err
 }

@@ -96,15 +96,6 @@ type Weights struct {
 	Reason     string  `json:"reason"`
 }
 
-// Cost returns what the training of a run took until now, as status.json says it; nil if that is not known.
-func (f *Folder) Cost() *train.Cost {
-	var s Status
-	if f.ReadJSON(StatusFile, &s) != nil {
-		return nil
-	}
-	return s.Trained
-}
-
 // A Clocked is a number that came from a clock during training. Another machine, or another day, may give another
 // number. Checkpoints hold it too.
 type Clocked struct {
@@ -125,19 +116,20 @@ type Extension struct {
 	Clock      []Clocked `json:"clock,omitempty"` // of before
 }
 
-// ChosenWeights returns what held-out distances chose, as the manifest has it; nil if they chose nothing.
-func (f *Folder) ChosenWeights() *Weights {
-	var m Manifest
-	if f.ReadJSON(ManifestFile, &m) != nil {
-		return nil
+// Manifest returns manifest.json.
+func (f *Folder) Manifest() (Manifest, error) { return read[Manifest](f, ManifestFile) }
+
+func read[T any](f *Folder, name string) (v T, err error) {
+	if err = f.ReadJSON(name, &v); err != nil {
+		v = *new(T)
 	}
-	return m.Weights
+	return v, err
 }
 
 // AmendManifest changes manifest.json.
 func (f *Folder) AmendManifest(change func(m *Manifest)) error {
-	var m Manifest
-	if err := f.ReadJSON(ManifestFile, &m); err != nil {
+	m, err := f.Manifest()
+	if err != nil {
 		return err
 	}
 	change(&m)
@@ -231,6 +223,9 @@ type Status struct {
 	Trained    *train.Cost `json:"trained,omitempty"` // missing in folders of earlier versions
 	Updated    time.Time   `json:"updated"`
 }
+
+// Status returns status.json.
+func (f *Folder) Status() (Status, error) { return read[Status](f, StatusFile) }
 
 // SetStatus writes status.json.
 func (f *Folder) SetStatus(s Status) error {

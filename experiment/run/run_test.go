@@ -116,36 +116,36 @@ func checkpoint(t *testing.T) *Folder {
 	for i := 1; i <= 5; i++ {
 		arrays := []arrayfile.Named{{Name: "w",
 			Array: arrayfile.Array{Shape: []int{3}, Float32: []float32{float32(i), 2, 3}}}}
-		testkit.OK(t, f.SaveCheckpoint(10*i, arrays, state{i}, "abc"))
+		testkit.OK(t, f.Checkpoints().Save(10*i, arrays, state{i}, "abc"))
 	}
 	return f
 }
 
 func TestCheckpoint(t *testing.T) {
 	f := checkpoint(t)
-	if names, _ := f.Checkpoints(); strings.Join(names, " ") != "00000030 00000040 00000050" {
+	if names, _ := f.Checkpoints().Names(); strings.Join(names, " ") != "00000030 00000040 00000050" {
 		t.Errorf("kept %v", names)
 	}
 	var s state
-	arrays, err := f.LoadCheckpoint("", "abc", &s)
+	arrays, err := f.Checkpoints().Load("", "abc", &s)
 	if err != nil || s.Epoch != 5 || arrays[0].Array.Float32[0] != 5 {
 		t.Errorf("%v %v %v", s, arrays, err)
 	}
-	if _, err := f.LoadCheckpoint("00000030", "abc", &s); err != nil || s.Epoch != 3 {
+	if _, err := f.Checkpoints().Load("00000030", "abc", &s); err != nil || s.Epoch != 3 {
 		t.Errorf("%v %v", s, err)
 	}
-	if _, err := f.LoadCheckpoint("", "other", &s); fault.KindOf(err) != fault.Run ||
+	if _, err := f.Checkpoints().Load("", "other", &s); fault.KindOf(err) != fault.Run ||
 		!strings.Contains(err.Error(), "belongs to another problem") {
 		t.Errorf("got %v", err)
 	}
 	for _, name := range []string{"00000031", "../checkpoints/00000030", "/00000030"} {
-		if _, err := f.LoadCheckpoint(name, "abc", &s); fault.KindOf(err) != fault.Run ||
+		if _, err := f.Checkpoints().Load(name, "abc", &s); fault.KindOf(err) != fault.Run ||
 			!strings.Contains(err.Error(), "it has 00000030") {
 			t.Errorf("got %v", err)
 		}
 	}
-	testkit.OK(t, f.SetAside("00000030"))
-	if names, _ := f.Checkpoints(); strings.Join(names, " ") != "00000030" {
+	testkit.OK(t, f.Checkpoints().SetAside("00000030"))
+	if names, _ := f.Checkpoints().Names(); strings.Join(names, " ") != "00000030" {
 		t.Errorf("left %v", names)
 	}
 	if _, err := os.Stat(f.Path("checkpoints/.set-aside-00000050/" + weightsFile)); err != nil {
@@ -159,7 +159,7 @@ func TestStaleCheckpoint(t *testing.T) {
 	stale := f.Path("checkpoints/.tmp-7/state.json")
 	testkit.OK(t, os.MkdirAll(filepath.Dir(stale), 0o777))
 	testkit.OK(t, os.WriteFile(stale, []byte("{"), 0o666))
-	testkit.OK(t, f.SaveCheckpoint(10, nil, state{}, "abc"))
+	testkit.OK(t, f.Checkpoints().Save(10, nil, state{}, "abc"))
 	entries, err := os.ReadDir(f.Path("checkpoints"))
 	if err != nil || len(entries) != 1 || entries[0].Name() != CheckpointName(10) {
 		t.Errorf("left %v, %v", entries, err)
@@ -174,12 +174,12 @@ func TestBestCheckpoint(t *testing.T) {
 		t.Helper()
 		for _, step := range steps {
 			arrays := []arrayfile.Named{{Name: "w", Array: arrayfile.Array{Shape: []int{1}, Float32: []float32{1}}}}
-			testkit.OK(t, f.SaveCheckpoint(step, arrays, state{step}, "abc"))
+			testkit.OK(t, f.Checkpoints().Save(step, arrays, state{step}, "abc"))
 		}
 	}
 	have := func(want string) {
 		t.Helper()
-		if names, err := f.Checkpoints(); err != nil || strings.Join(names, " ") != want {
+		if names, err := f.Checkpoints().Names(); err != nil || strings.Join(names, " ") != want {
 			t.Errorf("checkpoints %v, %v; want %s", names, err, want)
 		}
 	}
@@ -187,18 +187,18 @@ func TestBestCheckpoint(t *testing.T) {
 		t.Helper()
 		testkit.OK(t, how(name))
 	}
-	mark("00000030", f.MarkBest)
+	mark("00000030", f.Checkpoints().MarkBest)
 	save(60, 70, 80, 90)
 	have("00000030 00000070 00000080 00000090")
-	mark("00000070", f.MarkBest)
-	mark("00000070", f.MarkBest)
+	mark("00000070", f.Checkpoints().MarkBest)
+	mark("00000070", f.Checkpoints().MarkBest)
 	save(70, 100, 110, 120)
 	have("00000070 00000100 00000110 00000120")
-	mark("00000070", f.KeepCheckpoint)
-	mark("00000110", f.MarkBest)
+	mark("00000070", f.Checkpoints().Keep)
+	mark("00000110", f.Checkpoints().MarkBest)
 	save(110, 130, 140, 150)
 	have("00000070 00000110 00000130 00000140 00000150")
-	if err := f.MarkBest("00000999"); err == nil {
+	if err := f.Checkpoints().MarkBest("00000999"); err == nil {
 		t.Error("a checkpoint that is not there is the best")
 	}
 }
@@ -211,18 +211,18 @@ func TestStrayNames(t *testing.T) {
 	}
 	testkit.OK(t, os.WriteFile(f.Path(checkpointDir+"/00000070"), nil, 0o666))
 	var s state
-	if _, err := f.LoadCheckpoint("", "abc", &s); err != nil || s.Epoch != 5 {
+	if _, err := f.Checkpoints().Load("", "abc", &s); err != nil || s.Epoch != 5 {
 		t.Errorf("%v, %v", s, err)
 	}
 	arrays := []arrayfile.Named{{Name: "w", Array: arrayfile.Array{Shape: []int{1}, Float32: []float32{1}}}}
 	for _, step := range []int{99_999_999, 100_000_000} {
-		testkit.OK(t, f.SaveCheckpoint(step, arrays, state{step}, "abc"))
+		testkit.OK(t, f.Checkpoints().Save(step, arrays, state{step}, "abc"))
 	}
-	if names, _ := f.Checkpoints(); strings.Join(names, " ") != "00000050 99999999 100000000" {
+	if names, _ := f.Checkpoints().Names(); strings.Join(names, " ") != "00000050 99999999 100000000" {
 		t.Errorf("kept %v", names)
 	}
-	testkit.OK(t, f.SetAside("99999999"))
-	if names, _ := f.Checkpoints(); strings.Join(names, " ") != "00000050 99999999" {
+	testkit.OK(t, f.Checkpoints().SetAside("99999999"))
+	if names, _ := f.Checkpoints().Names(); strings.Join(names, " ") != "00000050 99999999" {
 		t.Errorf("left %v", names)
 	}
 	if _, err := os.Stat(f.Path(checkpointDir + "/notes")); err != nil {
@@ -235,18 +235,18 @@ func TestForgedCheckpoint(t *testing.T) {
 	f := checkpoint(t)
 	nan := float32(math.NaN())
 	arrays := []arrayfile.Named{{Name: "w", Array: arrayfile.Array{Shape: []int{2}, Float32: []float32{1, nan}}}}
-	testkit.OK(t, f.SaveCheckpoint(60, arrays, state{6}, "abc"))
+	testkit.OK(t, f.Checkpoints().Save(60, arrays, state{6}, "abc"))
 	damaged := func(want string) {
 		t.Helper()
 		var s state
-		if _, err := f.LoadCheckpoint("", "abc", &s); fault.KindOf(err) != fault.Run ||
+		if _, err := f.Checkpoints().Load("", "abc", &s); fault.KindOf(err) != fault.Run ||
 			!strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)
 		}
 	}
 	damaged(`weights.safetensors: is damaged: element 1 of "w" is not a finite number; the one before it is 00000050`)
 	arrays[0].Array.Float32[1] = 2
-	testkit.OK(t, f.SaveCheckpoint(61, arrays, state{-1}, "abc"))
+	testkit.OK(t, f.Checkpoints().Save(61, arrays, state{-1}, "abc"))
 	damaged("state.json: is damaged: epoch is -1; the one before it is 00000060")
 }
 
@@ -255,7 +255,7 @@ func TestLinksOut(t *testing.T) {
 	arrays := []arrayfile.Named{{Name: "w", Array: arrayfile.Array{Shape: []int{1}, Float32: []float32{1}}}}
 	for name, write := range map[string]func(*Folder) error{
 		"figures":     func(f *Folder) error { return f.Write("figures/map.svg", nil) },
-		checkpointDir: func(f *Folder) error { return f.SaveCheckpoint(1, arrays, state{1}, "abc") },
+		checkpointDir: func(f *Folder) error { return f.Checkpoints().Save(1, arrays, state{1}, "abc") },
 		lockName:      func(f *Folder) error { return f.Lock() },
 		MetricsFile: func(f *Folder) error {
 			_, err := f.AppendMetric("epoch", 1, 1)
@@ -312,7 +312,7 @@ func TestFlippedBits(t *testing.T) {
 				broken[i] ^= bit
 				testkit.OK(t, os.WriteFile(path, broken, 0o666))
 				var s state
-				arrays, err := f.LoadCheckpoint("", "abc", &s)
+				arrays, err := f.Checkpoints().Load("", "abc", &s)
 				switch {
 				case err == nil && s.Epoch == 5 && arrays[0].Array.Float32[0] == 5 && name == stateFile:
 				case fault.KindOf(err) != fault.Run:
@@ -323,7 +323,7 @@ func TestFlippedBits(t *testing.T) {
 			}
 		}
 		testkit.OK(t, os.WriteFile(path, data[:len(data)/2], 0o666))
-		testkit.Refused(t, testkit.Err(f.LoadCheckpoint("", "abc", &state{})), "--checkpoint 00000040", name)
+		testkit.Refused(t, testkit.Err(f.Checkpoints().Load("", "abc", &state{})), "--checkpoint 00000040", name)
 		testkit.OK(t, os.WriteFile(path, data, 0o666))
 	}
 }

@@ -424,38 +424,6 @@ for name, o in dict(plain=dict(use_dictionary=False), usual={}, gzip=dict(compre
 	}
 }
 
-// Ten million rows of three numbers, out and in: how long they take, and what the process had of memory at most.
-func BenchmarkTenMillion(b *testing.B) {
-	const n, d = 10_000_000, 3
-	path := filepath.Join(b.TempDir(), "x.parquet")
-	b.Run("out", func(b *testing.B) {
-		for range b.N {
-			file := testkit.Must(os.Create(path))
-			w, rows := NewWriter(file, []string{"x0", "x1", "x2"}), make([]float64, 1000*d)
-			for i := range n / 1000 {
-				for j := range rows {
-					rows[j] = math.Float64frombits(uint64(i*len(rows)+j)*0x9e3779b97f4a7c15>>2 | 1<<61)
-				}
-				testkit.OK(b, w.Write(rows))
-			}
-			testkit.OK(b, errors.Join(w.Close(), file.Close()))
-		}
-		peak(b)
-	})
-	b.Run("in", func(b *testing.B) {
-		for range b.N {
-			file := testkit.Must(os.Open(path))
-			info := testkit.Must(file.Stat())
-			f := testkit.Must(Open(file, info.Size()))
-			if x, err := f.Read([]int{0, 1, 2}, n*d); err != nil || len(x) != n*d {
-				b.Fatal(err)
-			}
-			file.Close()
-		}
-		peak(b)
-	})
-}
-
 // peak reports the most memory that this process had until now, where the system tells it.
 func peak(b *testing.B) {
 	status, _ := os.ReadFile("/proc/self/status")

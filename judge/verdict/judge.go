@@ -122,16 +122,16 @@ func (j *judge) blind(why string, codes ...Code) {
 const mostRows = 20_000
 
 // thin takes as many rows as are looked at.
-func (j *judge) thin() {
-	rows := len(j.Rows) / max(j.Dim, 1)
+func (e *Evidence) thin() {
+	rows := len(e.Rows) / max(e.Dim, 1)
 	if rows <= mostRows {
 		return
 	}
-	j.Rows = few(j.Rows, j.Dim, mostRows)
-	j.Numbers = slices.Clone(j.Numbers)
-	for i, k := range j.Numbers {
+	e.Rows = few(e.Rows, e.Dim, mostRows)
+	e.Numbers = slices.Clone(e.Numbers)
+	for i, k := range e.Numbers {
 		if len(k.Rows) == rows {
-			j.Numbers[i].Rows = few(k.Rows, 1, mostRows)
+			e.Numbers[i].Rows = few(k.Rows, 1, mostRows)
 		}
 	}
 }
@@ -242,10 +242,10 @@ func few[T any](x []T, d, k int) []T {
 }
 
 // where writes a point for people.
-func (j *judge) where(x []float64) string {
+func (e *Evidence) where(x []float64) string {
 	const shown = 4
-	if j.Say != nil {
-		return j.Say(x)
+	if e.Say != nil {
+		return e.Say(x)
 	}
 	var s []string
 	for _, v := range x[:min(len(x), shown)] {

@@ -122,11 +122,11 @@ func (j *judge) byRegion(within float64) float64 {
 }
 
 // length writes a distance of points in the data's unit.
-func (j *judge) length(r float64) string {
-	if j.Unit == "" {
+func (e *Evidence) length(r float64) string {
+	if e.Unit == "" {
 		return text.Number(r) + " units of the data"
 	}
-	return fmt.Sprintf("%.3g %s", r*j.PerUnit, j.Unit)
+	return fmt.Sprintf("%.3g %s", r*e.PerUnit, e.Unit)
 }
 
 // medians returns those of x and h, and the p-value of Mood's test: Fisher's of how many lie below the median of both.

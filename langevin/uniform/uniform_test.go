@@ -74,26 +74,6 @@ func TestTorus(t *testing.T) {
 	}
 }
 
-// With inequalities: a spherical cap, whose height is uniform on [0.2, 1]. Its mean and
-// second moment, by 128 chains: odds of 1.5e-5 each.
-func TestCap(t *testing.T) {
-	set := testkit.Must(zoo.NewCap([]float64{0, 0, 1}, 0.2))
-	starts := []float64{0, 0, 1, 0.6, 0, 0.8, 0, 0.6, 0.8, 0, -0.6, 0.8}
-	got, se := mean(t, set, starts, 4, func(x []float64) float64 {
-		if x[2] < 0.2 || math.Abs(math.Hypot(math.Hypot(x[0], x[1]), x[2])-1) > 1e-12 {
-			t.Fatalf("state %v is not on the cap", x)
-		}
-		return x[2]
-	})
-	if math.Abs(got-0.6) > 4.5*se || se > 0.006 {
-		t.Errorf("mean height %.4f ± %.4f, want 0.6", got, se)
-	}
-	second, se := mean(t, set, starts, 4, func(x []float64) float64 { return x[2] * x[2] })
-	if want := (1 - 0.2*0.2*0.2) / 3 / 0.8; math.Abs(second-want) > 4.5*se || se > 0.008 {
-		t.Errorf("mean square of the height %.4f ± %.4f, want %.4f", second, se, want)
-	}
-}
-
 // Starts in a narrow part of Σ, far from its edge: an arc of ±120°, and points within 6° of its middle. The first
 // rounds choose the step and ε of those that count.
 func TestNarrowStarts(t *testing.T) {

@@ -1,14 +1,12 @@
 package cwpm
 
 import (
-	"context"
 	"math"
 	"testing"
 
 	"github.com/landing-diffusion/landing/base/keyed"
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/zoo"
-	"github.com/landing-diffusion/landing/domain/dataset"
 	"github.com/landing-diffusion/landing/internal/dense"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/tools/testkit"
@@ -351,132 +349,6 @@ func TestWindowAlongCircle(t *testing.T) {
 				}
 				testkit.Near(t, l.pj[1]*x[0]-l.pj[0]*x[1], want, 1e-13*(1+want),
 					"%s, k = %d, j = %d: momentum", name, k, from)
-			}
-		}
-	}
-}
-
-// On the unit sphere, from one point, windows reach back to the start for as long as they are L = 0.3 long. The
-// remainder u − û must have mean 0 along functions of the network's input up to the curvature's part: with targets of
-// size 1 and more, at most L²/2 = 0.045 (measured: 0.03). To that come 5 standard errors (0.002 to 0.006 each), which
-// 54 means exceed with probability 3e-5.
-func TestWindowOnSphere(t *testing.T) {
-	if testing.Short() {
-		t.Skip("simulates for a second")
-	}
-	const n = 20000
-	start := make([]float64, 3*n)
-	for i := range n {
-		start[3*i] = 1
-	}
-	pool := testkit.Pool(t, 0)
-	for _, m := range []langevin.Method{langevin.OLLA, langevin.ULLA} {
-		p := &langevin.Process{Set: zoo.Sphere{D: 3}, Method: m, Friction: 3,
-			Schedule: langevin.Schedule{N: 9, T: 1.2, SigmaMin: 0.05, SigmaMax: 0.5}}
-		var paths langevin.Paths
-		testkit.Must(langevin.NewSimulator(p, pool, 64).Forward(context.Background(), &paths, start, 5, 0))
-		stream := keyed.New(6, keyed.LastMomentum, 0)
-		last := func(dst []float64, path int) { stream.Normals(dst, uint64(path), 0) }
-		for k, from := range windowStarts(p, 0.3) {
-			u, q := targets(t, p, &paths, last, k, Options{})
-			û, _ := targets(t, p, &paths, last, k, Options{Window: 0.3})
-			var mean, square [3]float64
-			for i := range n {
-				x, e := paths.At(i, k+1), [3]float64{}
-				for j := range e {
-					e[j] = u[3*i+j] - û[3*i+j]
-				}
-				// Tangent directions at x: away from the start, around it, and p̃.
-				away := [3]float64{x[0]*x[0] - 1, x[0] * x[1], x[0] * x[2]}
-				around := [3]float64{0, -x[2], x[1]}
-				qi := [3]float64{}
-				copy(qi[:], q[3*i:3*i+3])
-				for f, v := range [][3]float64{away, around, qi} {
-					if s := math.Sqrt(dense.Dot(v[:], v[:])); s > 0 {
-						along := dense.Dot(e[:], v[:]) / s
-						mean[f] += along / n
-						square[f] += along * along / n
-					}
-				}
-			}
-			for f, v := range mean {
-				if math.Abs(v) > 0.3*0.3/2+5*math.Sqrt(square[f]/n) {
-					t.Errorf("%v, k = %d, j = %d: the remainder has mean %.4f along function %d", m, k, from, v, f)
-				}
-			}
-		}
-	}
-}
-
-// On SO(10) windows of any length must leave nothing along the way back to x_0, to the centre of the data's mode, or
-// along p̃: what is left of u there is at most 2 % of u's part and five standard errors, or where the window is longer
-// than 0.3, in the late steps where û itself is small, a quarter of it. Windows are fitted to other paths. 36 numbers
-// exceed five standard errors by chance once in 45 000 seeds. -v shows them.
-func TestWindowOnRotations(t *testing.T) {
-	if testing.Short() {
-		t.Skip("simulates for some seconds")
-	}
-	const n, d = 1000, 100
-	data, _, err := dataset.RotationMixture{Modes: 1, Count: n}.Generate(t.Context())
-	testkit.OK(t, err)
-	set := testkit.Must(zoo.NewOrthogonal(10, zoo.OrthogonalOptions{Special: true}))
-	centre := make([]float64, d)
-	for i, v := range data.X {
-		centre[i%d] += v / n
-	}
-	if !set.Retract(centre, centre, make([]float64, d)) {
-		t.Fatal("no centre")
-	}
-	pool, geodesic := testkit.Pool(t, 0), set.NewEvaluator(1).Geodesic
-	p := &langevin.Process{
-		Set: set, Method: langevin.ULLA, Friction: 10,
-		Schedule: langevin.Schedule{N: 50, T: 2.5, SigmaMin: 0.4, SigmaMax: 2.4},
-	}
-	sim := langevin.NewSimulator(p, pool, 64)
-	var paths, others langevin.Paths
-	for refresh, to := range []*langevin.Paths{&paths, &others} {
-		testkit.Must(sim.Forward(context.Background(), to, data.X, 5, uint64(refresh)))
-	}
-	stream := keyed.New(6, keyed.LastMomentum, 0)
-	last := func(dst []float64, path int) { stream.Normals(dst, uint64(path), 0) }
-	for _, length := range []float64{0.3, 1} {
-		l := NewLoss(p, reads[float64](p), n, Options{Window: length})
-		for _, k := range []int{10, 20, 30, 36, 42, 46} {
-			u, q := targets(t, p, &paths, last, k, Options{})
-			w := make([]Window, p.Schedule.N)
-			w[k] = testkit.Must(l.FitWindow(&others, k, last))
-			l.SetWindows(w)
-			terms := make([]Term, n)
-			for i := range terms {
-				terms[i] = Term{Item: i, K: k}
-			}
-			testkit.Must(l.Prepare(&paths, terms, last))
-			û := l.u
-			ways := [3][]float64{make([]float64, n*d), make([]float64, n*d), q}
-			for i := range n {
-				x := paths.At(i, k+1)
-				geodesic(ways[0][i*d:(i+1)*d], nil, x, paths.At(i, 0))
-				geodesic(ways[1][i*d:(i+1)*d], nil, x, centre)
-			}
-			rest := make([]float64, n*d)
-			for i := range rest {
-				rest[i] = u[i] - û[i]
-			}
-			t.Logf("length %v, k = %d, j = %d: |u|² %.3f, |û|² %.3f",
-				length, k, l.start[k], dense.Dot(u, u)/(45*n), dense.Dot(û, û)/(45*n))
-			for f, way := range ways {
-				size := dense.Dot(way, way)
-				part, left := dense.Dot(u, way)/size, dense.Dot(rest, way)/size
-				se := math.Sqrt(dense.Dot(rest, rest) / (45 * n) / size)
-				t.Logf("   way %d: u %.4f, left %.4f ± %.4f", f, part, left, se)
-				share := 0.02
-				if length > 0.3 && k > 30 {
-					share = 0.25
-				}
-				if f < 2 && math.Abs(left) > share*math.Abs(part)+5*se || f == 2 && math.Abs(left) > 0.01+5*se {
-					t.Errorf("length %v, k = %d: along way %d the remainder is %.4f ± %.4f of u's %.4f",
-						length, k, f, left, se, part)
-				}
 			}
 		}
 	}

@@ -421,19 +421,6 @@ func TestAllocatesNothing(t *testing.T) {
 	}
 }
 
-// BenchmarkJacobians times value and gradient of the published network.
-func BenchmarkJacobians(b *testing.B) {
-	s := bunny(b)
-	const n = 128
-	x, h, g := make([]float64, 3*n), make([]float64, n), make([]float64, 3*n)
-	keyed.New(1, keyed.Probe, 10).Normals(x, 0, 0)
-	b.ReportAllocs()
-	for b.Loop() {
-		s.Jacobians(h, g, x, n)
-	}
-	b.ReportMetric(b.Elapsed().Seconds()*1e9/float64(b.N)/n, "ns/point")
-}
-
 // BenchmarkForward simulates 40 000 bunny paths of 30 ULLA steps on all cores,
 // from training rows of the published data.
 func BenchmarkForward(b *testing.B) {

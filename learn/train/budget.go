@@ -224,12 +224,6 @@ func (t *Trainer[T]) Pace(p *Pacer) (Decision, bool) {
 	return d, due
 }
 
-// Reading returns the clocks of the training: spent in all, and of it in evaluations and in
-// held-out distances of this call.
-func (t *Trainer[T]) Reading(spent, evaluated, judged float64) Reading {
-	return Reading{spent, t.State.Simulated, evaluated, judged, t.State.Prepared}
-}
-
 // Extend makes a training go on by its Config, which says more epochs than before, or if seconds is above 0 for so
 // long. Its plan is the Config's own from there on: a rate that has fallen begins anew where that of a training planned
 // so long from the start would be, at min(1, (1 − e/Epochs) / Anneal) after e epochs. By a clock the number of epochs

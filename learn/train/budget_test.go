@@ -70,9 +70,16 @@ type machine struct {
 
 func constant(v float64) func(int) float64 { return func(int) float64 { return v } }
 
+// untrained is a trainer that only decides.
+func untrained(cfg Config, s State) *Trainer[float32] {
+	tr := &Trainer[float32]{State: s}
+	tr.cfg, tr.source = cfg, paths{}
+	return tr
+}
+
 // pass is a training of nothing but clocks: it returns the last state, and where it ended. Its rates are recorded.
 func pass(limit, spent float64, cfg Config, every int, s State, m machine) (_ State, rates []float64) {
-	tr := &Trainer[float32]{batching: batching[float32]{cfg: cfg}, State: s}
+	tr := untrained(cfg, s)
 	tr.State.Budget = limit
 	r := Reading{All: spent}
 	p := NewPacer(limit, cfg.Refresh, every, cfg.Epochs, s.Epoch, r)
@@ -293,9 +300,8 @@ func TestExtendByTime(t *testing.T) {
 		"as fast": {100, 1, (1 - 200.0/298) / 0.5, 95, 100}, "twice as long": {400, 1, 1, 388, 400},
 		"slower": {100, 2, (1 - 200.0/298) / 0.5, 45, 50}, "faster": {100, 0.5, (1 - 200.0/298) / 0.5, 185, 200},
 	} {
-		tr := &Trainer[float32]{batching: batching[float32]{cfg: cfg}, State: State{Epoch: 200, Seconds: 200,
-			Spent: 210, Plan: &Plan{200, 0.5, 1},
-			Timed: true, Budget: 210, Clock: make([]Decision, 3)}}
+		tr := untrained(cfg, State{Epoch: 200, Seconds: 200, Spent: 210, Plan: &Plan{200, 0.5, 1},
+			Timed: true, Budget: 210, Clock: make([]Decision, 3)})
 		tr.Extend(c.seconds)
 		s := tr.State
 		if s.Budget != 210+c.seconds || s.Timed || s.Extended != 1 || len(s.Clock) != 1 || s.Clock[0].After != 200 {
@@ -308,9 +314,8 @@ func TestExtendByTime(t *testing.T) {
 				rates[len(rates)-1], end.Clock)
 		}
 	}
-	tr := &Trainer[float32]{batching: batching[float32]{cfg: Config{Epochs: 90, Anneal: 0.5}},
-		State: State{Epoch: 60, Plan: &Plan{60, 0.5, 1},
-			Budget: 3, Clock: make([]Decision, 1)}}
+	tr := untrained(Config{Epochs: 90, Anneal: 0.5}, State{Epoch: 60, Plan: &Plan{60, 0.5, 1},
+		Budget: 3, Clock: make([]Decision, 1)})
 	if tr.Extend(0); tr.Done() || tr.Plan() != (Plan{90, 0.5, 1}) || tr.State.Budget != 0 || tr.State.Clock != nil {
 		t.Errorf("by epochs: %+v", tr.State)
 	}
@@ -318,9 +323,8 @@ func TestExtendByTime(t *testing.T) {
 
 // A budget that ends in an epoch ends the training after the one before; in the first it is an error.
 func TestExhausted(t *testing.T) {
-	tr := &Trainer[float32]{batching: batching[float32]{cfg: Config{Epochs: 50, Batch: 10, Anneal: 0.5},
-		order: make([]int, 70)}}
-	tr.State = State{Step: 3, Budget: 60}
+	tr := untrained(Config{Epochs: 50, Batch: 10, Anneal: 0.5}, State{Step: 3, Budget: 60})
+	tr.order = make([]int, 70)
 	want := "60 s ended in the first epoch, after 3 of its 7 batches"
 	testkit.Refused(t, testkit.Err(tr.Exhausted()), want)
 	tr.State = State{Budget: 60} // the times of a path have no part in it

@@ -373,11 +373,11 @@ func (t *Trainer[T]) Back(v Verdict, arrays []arrayfile.Named, state State) erro
 }
 
 // Forget drops the chosen epoch: its checkpoint is gone.
-func (t *Trainer[T]) Forget() {
-	if t.State.Judged != nil {
-		j := *t.State.Judged
+func (s *State) Forget() {
+	if s.Judged != nil {
+		j := *s.Judged
 		j.Lowest, j.Chosen, j.ChosenUpdates = 0, 0, 0
-		t.State.Judged = &j
+		s.Judged = &j
 	}
 }
 

@@ -31,8 +31,7 @@ func measured(value, noise float64, epoch uint64) metric.Estimate {
 // sequence gives a training of `most` epochs the distances when they are due. It ends after the last distance, or with
 // a verdict.
 func sequence(most int, anneal, noise float64, distances ...float64) (*Trainer[float32], Verdict, bool) {
-	t := &Trainer[float32]{batching: batching[float32]{cfg: Config{Epochs: most, Anneal: anneal, Refresh: 1},
-		source: paths{}}}
+	t := untrained(Config{Epochs: most, Anneal: anneal, Refresh: 1}, State{})
 	for e := 1; e <= most && len(distances) > 0; e++ {
 		t.State.Epoch, t.State.Updates, t.State.Rows = e, 10*e, int64(1000*e)
 		if !t.Due(100) {
@@ -73,7 +72,7 @@ func TestLossesEndByRising(t *testing.T) {
 		{60, 10, Plan{254, 0.5, 1}, []float64{5, 3, 3.5, 4, 4.5}, false, Plan{}},
 	} {
 		cfg := Config{Epochs: 10_000, Anneal: 0.5, Refresh: 1, JudgedByLoss: true}
-		tr := &Trainer[float32]{batching: batching[float32]{source: paths{}, cfg: cfg}}
+		tr := untrained(cfg, State{})
 		tr.State.Budget, tr.State.Plan = c.budget, &c.by
 		v, ends := Verdict{}, false
 		for i, e := 0, 100; i < len(c.losses) && !ends; i, e = i+1, next(e) {
@@ -147,8 +146,7 @@ func TestDue(t *testing.T) {
 		refresh int
 		most    int
 	}{{1, 1, 500}, {2e4, 1, 2000}, {2e4, 50, 2000}, {5e5, 1, 30_000}, {1e9, 1, 300}} {
-		tr := &Trainer[float32]{batching: batching[float32]{cfg: Config{Epochs: c.most, Refresh: c.refresh},
-			source: paths{}}}
+		tr := untrained(Config{Epochs: c.most, Refresh: c.refresh}, State{})
 		var at []int
 		for e := 1; e <= c.most; e++ {
 			tr.State.Epoch, tr.State.Updates, tr.State.Rows = e, 10*e, int64(1000*e)
@@ -238,7 +236,7 @@ func TestOverfitting(t *testing.T) {
 		{0, 0.1, 0, false}, {0.1, 0.1, 1, true}, {0, -0.1, 1, false},
 	} {
 		cfg := Config{Epochs: 10_000, Anneal: 0.5, Refresh: 1, JudgedByLoss: true}
-		tr := &Trainer[float32]{batching: batching[float32]{source: paths{}, cfg: cfg}}
+		tr := untrained(cfg, State{})
 		tr.State.Budget, tr.State.Plan = 60, &Plan{10_000, 0.5, 1}
 		ended := false
 		for i, e := 0, 100; i < 6 && !ended; i, e = i+1, next(e) {
@@ -279,8 +277,7 @@ func TestVerdictWithinBounds(t *testing.T) {
 		t.Error("a rate that falls from the beginning is judged")
 	}
 	// A clock's plan that ends before stays, and so does the verdict.
-	tr = &Trainer[float32]{batching: batching[float32]{cfg: Config{Epochs: MaxClocked, Anneal: 0.5, Refresh: 1},
-		source: paths{}}}
+	tr = untrained(Config{Epochs: MaxClocked, Anneal: 0.5, Refresh: 1}, State{})
 	tr.State.Plan = &Plan{400, 0.2, 1}
 	verdicts := 0
 	for e := 100; e <= 400; e++ {

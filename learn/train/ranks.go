@@ -136,55 +136,6 @@ func (t *Trainer[T]) refresh(ctx context.Context, refresh uint64) (method.Report
 	return t.source.Refresh(ctx, t.cfg.Seed, refresh)
 }
 
-// tellParts makes the losses and faults of parts known to all ranks.
-func (t *Trainer[T]) tellParts() {
-	s := t.share
-	clear(s.slots)
-	for i := t.first; i < t.end; i++ {
-		s.slots[i] = t.sums[i]
-		if t.errs[i] != nil || s.fault != nil {
-			s.slots[t.parts+i] = 1
-		}
-	}
-	ranks.Share(s.group, s.slots, s.own)
-	copy(t.sums, s.slots[:t.parts])
-	for i := range t.errs {
-		if t.errs[i] = nil; s.slots[t.parts+i] > 0 {
-			t.errs[i] = t.faultOf(i)
-		}
-	}
-}
-
-// faultOf returns the error of a part that a rank says has one: rank 0 has it too when it computes the part.
-func (t *Trainer[T]) faultOf(part int) error {
-	s := t.share
-	if s.group.Rank() == 0 {
-		if t.compute(0, part, t.opt.total); t.errs[part] != nil {
-			return t.errs[part]
-		}
-	}
-	rank := 0
-	for _, hi := ranks.Cut(t.parts, 0, s.last); part >= hi; _, hi = ranks.Cut(t.parts, rank, s.last) {
-		rank++
-	}
-	return fault.Errorf(fault.Check, "", "rank %d of the MPI job cannot compute its share of a gradient that rank 0 "+
-		"can; does it read the same files?", rank)
-}
-
-// sum makes total the sum of the parts of all ranks.
-func (t *Trainer[T]) sum() {
-	s := t.share
-	if !s.exact {
-		t.pool.Do(segments, t.reduceTask)
-		ranks.Sum(s.group, t.opt.total)
-		return
-	}
-	if s.group.Rank() == 0 {
-		t.pool.Do(segments, t.reduceTask)
-	}
-	ranks.Fold(s.group, t.opt.total, s.last, foldPiece, s.add)
-}
-
 // check compares the weights of all ranks.
 func (t *Trainer[T]) check() error {
 	if t.share == nil {

@@ -24,47 +24,24 @@ import (
 	"github.com/landing-diffusion/landing/learn/score"
 )
 
-// lanes is the number of partial gradients of a batch. Rows are cut into lanes by their index, so sums run in the same
-// order at any number of workers; it also bounds how many workers help.
-const lanes = 16
-
-// laneRows bounds the rows that pass through the network at once. From 130 to
-// 800 rows, and with 8 or 16 lanes, a step takes the same time.
-const laneRows = 256
-
 // A Trainer trains one network. Its fields other than State and Now are fixed.
 type Trainer[T kernel.Float] struct {
-	batching[T]
+	gradients[T]
 
 	model score.Model[T]
 	pack  score.Packed[T] // the model after the last update
-	opt   *optimizer[T]
-	pool  *parallel.Pool
 
 	State State
-	Now   func() time.Time // the clock; nil is time.Now
+	Now   func() time.Time // the clock
 
-	draws  int  // network rows a term
 	ready  bool // source is prepared
 	report method.Report
 	fresh  uint64 // refresh number of the source's items, plus one; 0 before the first
 
-	loss  []method.Loss[T] // by worker
-	ws    []score.Workspace[T]
-	ds    [][]T
-	parts int       // numbered parts of a gradient: lanes, or with ranks that sum as they like more
-	first int       // of the parts that are computed here: all without ranks
-	end   int       // behind them
-	grads [][]T     // by part, from first on
-	sums  []float64 // by part
-	errs  []error   // by part
-	share *share    // of Among; nil: there are no other ranks
-
 	engine *Engine // of By; nil: gradients are computed here
 	taps   []*tap[T]
 
-	// bound once: a method value allocates
-	laneTask, reduceTask, squareTask, updateTask, muonTask, packTask func(worker, task int)
+	updateTask, muonTask, packTask func(worker, task int) // bound once: a method value allocates
 }
 
 // A State is all of a Trainer that is not in Config or the weights.
@@ -146,15 +123,14 @@ func New[T kernel.Float](cfg Config, src method.Source[T], m score.Model[T], poo
 	}
 	cfg = cfg.Resolved(src.Items(), src.Times())
 	θ := m.Parameters()
-	t := &Trainer[T]{
+	t := &Trainer[T]{model: m, pack: m.Pack(true), State: State{Rate: cfg.LearningRate}, Now: time.Now}
+	t.gradients = gradients[T]{
 		batching: batching[T]{
-			cfg: cfg, source: src, order: make([]int, 0, src.Items()),
+			cfg: cfg, source: src, state: &t.State, order: make([]int, 0, src.Items()),
 			terms:   make([]method.Term, 0, cfg.Batch*cfg.TimesPerPath),
 			uniform: make([]float64, cfg.TimesPerPath),
 		},
-		model: m, draws: max(1, src.Capabilities().Draws),
-		pack: m.Pack(true), pool: pool, opt: newOptimizer(θ),
-		State: State{Rate: cfg.LearningRate},
+		opt: newOptimizer(θ), pool: pool, draws: max(1, src.Capabilities().Draws),
 		grads: make([][]T, lanes), sums: make([]float64, lanes), errs: make([]error, lanes),
 		parts: lanes, end: lanes,
 	}
@@ -168,7 +144,6 @@ func New[T kernel.Float](cfg Config, src method.Source[T], m score.Model[T], poo
 		t.grads[i] = make([]T, len(θ))
 	}
 	t.opt.total = t.grads[0]
-	t.state = &t.State
 	t.laneTask = func(worker, i int) { t.compute(worker, t.first+i, t.grads[i]) }
 	t.reduceTask, t.squareTask, t.updateTask = t.reduce, t.opt.square, t.opt.update
 	if cfg.Optimizer == Muon {
@@ -196,13 +171,6 @@ func (t *Trainer[T]) Plan() Plan {
 	return Plan{t.cfg.Epochs, t.cfg.Anneal, 1}
 }
 
-func (t *Trainer[T]) clock() time.Time {
-	if t.Now != nil {
-		return t.Now()
-	}
-	return time.Now()
-}
-
 // Average returns the model of averaged weights, or the raw one before the
 // average has begun. It shares the trainer's memory.
 func (t *Trainer[T]) Average() score.Model[T] {
@@ -215,9 +183,9 @@ func (t *Trainer[T]) Average() score.Model[T] {
 // Epoch trains to the end of the current epoch. If ctx is done it stops after
 // the current batch with the context's error, in a state that resumes exactly.
 func (t *Trainer[T]) Epoch(ctx context.Context) (Epoch, error) {
-	s, start, before := &t.State, t.clock(), t.State.Seconds
+	s, start, before := &t.State, t.Now(), t.State.Seconds
 	err := t.train(ctx)
-	s.Seconds = before + t.clock().Sub(start).Seconds()
+	s.Seconds = before + t.Now().Sub(start).Seconds()
 	if err != nil {
 		return Epoch{}, err
 	}
@@ -268,9 +236,9 @@ func (t *Trainer[T]) prepare(ctx context.Context) error {
 	}
 	if !t.ready {
 		t.share.order(opReady)
-		start := t.clock()
+		start := t.Now()
 		err := t.source.Prepare(ctx, t.cfg.Seed)
-		t.State.Prepared += t.clock().Sub(start).Seconds()
+		t.State.Prepared += t.Now().Sub(start).Seconds()
 		if err != nil {
 			return err
 		}
@@ -282,11 +250,11 @@ func (t *Trainer[T]) prepare(ctx context.Context) error {
 	epoch, items := t.State.Epoch, t.source.Items()
 	refresh := keyed.TrainingPaths.At(uint64(epoch / t.cfg.Refresh))
 	if t.fresh != refresh+1 {
-		start := t.clock()
+		start := t.Now()
 		var err error
 		t.share.order(opRefresh, refresh)
 		t.report, err = t.refresh(ctx, refresh)
-		t.State.Simulated += t.clock().Sub(start).Seconds()
+		t.State.Simulated += t.Now().Sub(start).Seconds()
 		if err != nil {
 			return err
 		}
@@ -342,103 +310,6 @@ func (t *Trainer[T]) move(step kernel.AdamStep, decay, norm float64) {
 	t.pool.Do(segments, t.updateTask)
 	t.pool.Do(len(t.opt.muon), t.muonTask)
 	t.pool.Do(t.model.Parts(), t.packTask)
-}
-
-// gradient computes the mean loss over paths and, in total, its gradient; it returns the
-// gradient's norm. With ranks all of them call it, and have the same.
-func (t *Trainer[T]) gradient(batch []int) (loss, norm float64, err error) {
-	t.pick(batch)
-	t.hide()
-	t.pool.Do(t.end-t.first, t.laneTask)
-	if t.share != nil {
-		t.tellParts()
-	}
-	for lane, e := range t.errs {
-		if e != nil {
-			return 0, 0, e
-		}
-		loss += t.sums[lane]
-	}
-	if loss-loss != 0 {
-		return 0, 0, t.blame()
-	}
-	if t.share != nil {
-		t.sum()
-		t.pool.Do(segments, t.squareTask)
-	} else {
-		t.pool.Do(segments, t.reduceTask)
-	}
-	for _, sq := range t.opt.squares {
-		norm += sq
-	}
-	norm = math.Sqrt(norm)
-	if norm-norm != 0 {
-		return 0, 0, t.steep()
-	}
-	return loss, norm, nil
-}
-
-// compute computes the loss and gradient of a part's share of the terms.
-func (t *Trainer[T]) compute(worker, lane int, grad []T) {
-	l, ws, ds := t.loss[worker], t.ws[worker], t.ds[worker]
-	t.sums[lane], t.errs[lane] = 0, nil
-	lo, hi := lane*len(t.terms)/t.parts, (lane+1)*len(t.terms)/t.parts
-	if lo == hi {
-		clear(grad)
-	}
-	for first := lo; lo < hi; {
-		n := min(l.Rows(), hi-lo)
-		in, err := l.Prepare(t.terms[lo : lo+n])
-		if err != nil {
-			t.errs[lane] = fmt.Errorf("epoch %d, batch %d, terms from sample %d on: %w",
-				t.State.Epoch+1, t.State.Step+1, t.terms[lo].Item, err)
-			return
-		}
-		rows := n * t.draws
-		t.sums[lane] += l.Evaluate(ds, ws.Forward(in, rows))
-		ws.Backward(grad, ds, rows, lo > first)
-		lo += n
-	}
-}
-
-// blame finds the first term whose loss is not finite.
-func (t *Trainer[T]) blame() error {
-	l, ws, ds := t.loss[0], t.ws[0], t.ds[0]
-	for i := range t.terms {
-		in, err := l.Prepare(t.terms[i : i+1])
-		if err != nil {
-			return err
-		}
-		if v := l.Evaluate(ds, ws.Forward(in, t.draws)); v-v != 0 {
-			epoch, batch, of := t.State.Epoch+1, t.State.Step+1, t.terms[i]
-			if slices.ContainsFunc(in, func(x T) bool { return x-x != 0 }) {
-				return fault.Errorf(fault.Diverged, "", "the network cannot read the point of sample %d, step %d, in "+
-					"epoch %d, batch %d (atoms on a line, or a mirror image, have no alignment); smaller steps or "+
-					"conditions on bond angles help", of.Item, of.K, epoch, batch)
-			}
-			return fault.Errorf(fault.Diverged, "", "the loss is not finite in epoch %d, batch %d, at sample %d, "+
-				"step %d; a lower learning rate may help", epoch, batch, of.Item, of.K)
-		}
-	}
-	return t.steep()
-}
-
-// steep says that the gradient left the finite numbers where the loss did not.
-func (t *Trainer[T]) steep() error {
-	return fault.Errorf(fault.Diverged, "", "the gradient is not finite in epoch %d, batch %d; a lower learning rate "+
-		"may help", t.State.Epoch+1, t.State.Step+1)
-}
-
-// reduce sums the parts that are computed here, in order, in a segment of total; without other ranks it squares it too.
-func (t *Trainer[T]) reduce(_, segment int) {
-	lo, hi := t.opt.segment(segment)
-	dst := t.opt.total[lo:hi]
-	for _, part := range t.grads[1:] {
-		kernel.Add(dst, part[lo:hi])
-	}
-	if t.share == nil {
-		t.opt.square(0, segment)
-	}
 }
 
 // Interrupted reports whether an error of Epoch is the context's.

@@ -36,7 +36,7 @@ const (
 	maxRows    = 100_000   // rows that quartiles of columns and relations are estimated from
 	// Terms of a nearly kept relation that is still reported: as many as a quadratic one of four coordinates has.
 	longestNear = 14
-	// Relations whose formulas are evaluated on all rows, at most.
+	// Relations that are measured and taken at a time.
 	maxCandidates = 2048
 	// Relations that are nearly kept, above which no more polynomials of that sort are proposed.
 	maxNear = 100
@@ -308,12 +308,15 @@ func (s *search) addRemark(format string, v ...any) {
 
 // offer measures relations on all rows and takes, in their order, those that hold to
 // round-off and do not follow from what was taken before.
-func (s *search) offer(candidates []*Relation) (taken int) {
-	if len(candidates) > maxCandidates {
-		s.addRemark("of %d relations like %s the first %d were looked at", len(candidates), candidates[0].Expr,
-			maxCandidates)
-		candidates = candidates[:maxCandidates]
+func (s *search) offer(all []*Relation) (taken int) {
+	for candidates := range slices.Chunk(all, maxCandidates) {
+		taken += s.sift(candidates)
 	}
+	return taken
+}
+
+// sift is offer of at most maxCandidates relations.
+func (s *search) sift(candidates []*Relation) (taken int) {
 	const longest = 12000 // bytes of a formula: package expr takes 16 KiB, and refined numbers are longer
 	candidates = slices.DeleteFunc(slices.Clone(candidates), func(r *Relation) bool {
 		if len(r.Expr) > longest {

@@ -107,17 +107,7 @@ func (s *search) constants() {
 			out = append(out, relation(Constant, v, "x[@0] = "+number(v), "constant", j))
 		}
 	}
-	s.offerAll(out)
-}
-
-// offerAll is offer of any number of relations, by parts.
-func (s *search) offerAll(all []*Relation) (taken int) {
-	for len(all) > 0 {
-		n := min(len(all), maxCandidates)
-		taken += s.offer(all[:n])
-		all = all[n:]
-	}
-	return taken
+	s.offer(out)
 }
 
 // circles finds pairs of coordinates at a constant distance from 0: cosines and sines.
@@ -137,7 +127,7 @@ func (s *search) circles() {
 			}
 		}
 	}
-	s.offerAll(out)
+	s.offer(out)
 }
 
 // norms finds runs of neighbouring coordinates with a constant norm, short ones first.
@@ -165,7 +155,7 @@ func (s *search) norms() {
 			}
 		}
 	}
-	s.offerAll(out)
+	s.offer(out)
 }
 
 // distances finds blocks of three or two coordinates, points, at a constant distance from each
@@ -205,7 +195,7 @@ func (s *search) distances() {
 				}
 			}
 		}
-		if s.offerAll(out) > 0 {
+		if s.offer(out) > 0 {
 			return
 		}
 	}
@@ -271,7 +261,7 @@ func (s *search) tori() {
 		}
 		out = append(out, chain)
 	}
-	s.offerAll(out)
+	s.offer(out)
 }
 
 // torus writes a torus about a centre and an axis in the plainest numbers within a tolerance.
@@ -438,7 +428,7 @@ func (s *search) take(m *Orthogonal) bool {
 		r.Matrix = m
 	}
 	before := len(s.exact)
-	if s.offerAll(out); len(s.exact)-before != len(out) {
+	if s.offer(out); len(s.exact)-before != len(out) {
 		for _, r := range s.exact[before:] {
 			r.Matrix = nil
 		}

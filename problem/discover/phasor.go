@@ -295,11 +295,11 @@ func (s *search) features(list []feature) {
 			out = append(out, last)
 		}
 	}
-	s.offerAll(out)
+	s.offer(out)
 }
 
 // line writes a sum of functions that is a constant.
-func (s *search) line(list []feature, a []float64, round bool, alt *Relation) *Relation {
+func (s *survey) line(list []feature, a []float64, round bool, alt *Relation) *Relation {
 	q := Relation{Kind: Linear}
 	text, value := "", func(x []float64) (sum float64) {
 		for k, f := range list {

@@ -244,7 +244,7 @@ func (s *search) polynomial(columns []int, degree, work int) {
 		}
 	}
 	slices.SortStableFunc(out, func(a, b *Relation) int { return len(a.Expr) - len(b.Expr) }) // the shortest first
-	s.offerAll(out)
+	s.offer(out)
 	out = nil
 	if degree == 1 && len(f.alike) > 1 {
 		for _, a := range plainest(f.proposals()[:len(f.alike)], f.sd, roughly) {
@@ -263,7 +263,7 @@ func (s *search) polynomial(columns []int, degree, work int) {
 			out = append(out, m.vanishing(a, false, false))
 		}
 	}
-	s.offerAll(out)
+	s.offer(out)
 }
 
 // at returns the monomials at rows, in which columns of powers above 1 are in units of their spread.
@@ -614,7 +614,7 @@ func (s *search) balls() {
 }
 
 // ball fits ‖y‖² = b·y + c, y = x − mean, with b along planes: the centre is mean + b/2.
-func (s *search) ball(columns []int, planes []*Relation) *Relation {
+func (s *survey) ball(columns []int, planes []*Relation) *Relation {
 	d, rows := len(columns), some(s.fit, 2000)
 	mean, y, a, b := make([]float64, d), make([]float64, d), make([]float64, d*d), make([]float64, d)
 	outer := func(scale float64) {

@@ -22,19 +22,19 @@ type steps struct {
 
 // circled looks whether coordinates are steps of cosines and sines, of the fewest joints that can
 // be: two at least, for pairs alone are circles.
-func (l *loaded) circled() (s steps, ok bool) {
+func (t *sheet) circled() (s steps, ok bool) {
 	const most, tolerance, rows = 16, 1e-4, 24
-	d := len(l.coordinate)
-	step := max(1, l.n/rows)
+	d := len(t.coordinate)
+	step := max(1, t.n/rows)
 next:
 	for r := 2; r <= most && 4*r <= d; r++ {
 		if d%(2*r) != 0 {
 			continue
 		}
-		for i := 0; i < l.n; i += step {
+		for i := 0; i < t.n; i += step {
 			for at := 0; at < d; at += 2 * r {
 				for j := range r {
-					c, s := l.x[i*d+at+j], l.x[i*d+at+r+j]
+					c, s := t.x[i*d+at+j], t.x[i*d+at+r+j]
 					if !(math.Abs(math.Hypot(c, s)-1) <= tolerance) {
 						continue next
 					}
@@ -103,16 +103,16 @@ type motion struct {
 }
 
 // moved follows an arm through the rows.
-func (l *loaded) moved(arm *robot.Arm, s steps) (m motion) {
+func (t *sheet) moved(arm *robot.Arm, s steps) (m motion) {
 	tip, k := len(arm.Joints)-1, arm.NewKinematics()
-	x, dim := make([]float64, arm.Dim()), len(l.coordinate)
-	for i := range l.n {
+	x, dim := make([]float64, arm.Dim()), len(t.coordinate)
+	for i := range t.n {
 		outside := false
 		for w := range s.waypoints {
 			if s.values {
-				arm.Coordinates(x, l.x[i*dim+w*s.joints:][:s.joints])
+				arm.Coordinates(x, t.x[i*dim+w*s.joints:][:s.joints])
 			} else {
-				copy(x, l.x[i*dim+w*arm.Dim():])
+				copy(x, t.x[i*dim+w*arm.Dim():])
 			}
 			k.At(x)
 			p, z := k.Point(tip, [3]float64{}), k.Direction(tip, [3]float64{0, 0, 1})

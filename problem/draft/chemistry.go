@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/landing-diffusion/landing/domain/conformation"
 	"github.com/landing-diffusion/landing/domain/molecule"
 	"github.com/landing-diffusion/landing/internal/dense"
 	"github.com/landing-diffusion/landing/problem/discover"
@@ -25,6 +26,7 @@ type Chemistry struct {
 	Windows   []string `json:"windows"` // double bonds, amides and similar ones, with their side
 	Rotors    []string `json:"rotors"`
 	Ambiguous []string `json:"ambiguous"` // that rows disagree about; these are left free
+	Apart     float64  `json:"apart"`     // Å: least distance of atoms more than three bonds apart; 0: none are
 }
 
 // A chemist looks at bonds and conformations, and gathers the lines of the set, by key.
@@ -38,19 +40,22 @@ type chemist struct {
 	rigid     [][]int
 	ringed    map[molecule.Bond]int // atoms of the smallest ring that a bond is in
 	exchanged map[int]bool          // atoms with neighbours that files exchange
+	tilted    map[int]bool          // atoms of flat rings with a bond in their plane that is no part of the rigid group
 	lines     map[string][]string
 }
 
 // Limits of what conformations show, in degrees unless said.
 const (
-	flatRing   = 15.  // torsions of a flat ring, root mean square: benzene has 6 at 300 K
-	flatCentre = 30.  // an atom's bonds out of their plane, root mean square
-	oneSide    = 50.  // a double bond's torsion from 0 or 180
-	straight   = 168. // angles beyond it are those of atoms in a line
-	flatVolume = 0.3  // Å³, of three bonds that lie nearly in a plane
-	fixedTurn  = 0.5  // standard deviation of a dihedral that is a value; heat gives it 5 and more
-	largeRing  = 8    // atoms: its double bonds have two sides
-	minima     = 0.01 // Å: conformations that are nearer to another repeat it; heat changes each bond by 0.03
+	flatRing    = 15.  // torsions of a flat ring, root mean square: benzene has 6 at 300 K
+	flatCentre  = 30.  // an atom's bonds out of their plane, root mean square
+	oneSide     = 50.  // a double bond's torsion from 0 or 180
+	straight    = 168. // angles beyond it are those of atoms in a line
+	tilt        = 4.5  // standard deviation of a ring's angle to such a bond: heat has 3, an aryl ether's two sides 5.5
+	flatVolume  = 0.3  // Å³, of three bonds that lie nearly in a plane
+	fixedTurn   = 0.5  // standard deviation of a dihedral that is a value; heat gives it 5 and more
+	closingRoom = 3.   // of angles at the bond that closes a ring, beyond those of the rows
+	largeRing   = 8    // atoms: its double bonds have two sides, and it does not close by itself
+	minima      = 0.01 // Å: conformations that are nearer to another repeat it; heat changes each bond by 0.03
 )
 
 // double has the longest bonds, in Å, that do not turn: double ones, and those of amides, esters and guanidines.
@@ -115,7 +120,8 @@ func (c *chemist) together(atoms ...int) bool {
 // look sees what there is of a molecule with conformations x.
 func look(m *molecule.Molecule, x []float64) *chemist {
 	c := &chemist{m: m, x: x, n: len(x) / m.Dim(), near: m.Neighbours(), class: m.Classes(),
-		ringed: map[molecule.Bond]int{}, exchanged: map[int]bool{}, lines: map[string][]string{}}
+		ringed: map[molecule.Bond]int{}, exchanged: map[int]bool{}, tilted: map[int]bool{},
+		lines: map[string][]string{}}
 	for _, branches := range m.Exchanges() {
 		for _, j := range c.near[branches[0][0]] {
 			c.exchanged[j] = true
@@ -128,6 +134,12 @@ func look(m *molecule.Molecule, x []float64) *chemist {
 	for k, b := range c.m.Bonds {
 		if size := c.ringed[b]; size == 0 || size >= largeRing {
 			c.bond(k, b)
+		}
+	}
+	for _, b := range conformation.Closing(m, c.rigid) {
+		if c.ringed[b] >= largeRing {
+			c.closing(b[0], b[1])
+			c.closing(b[1], b[0])
 		}
 	}
 	return c
@@ -170,8 +182,12 @@ func (c *chemist) rings() {
 		for _, a := range slices.Clone(group) {
 			inside := slices.DeleteFunc(slices.Clone(c.near[a]), func(i int) bool { return !slices.Contains(group, i) })
 			for _, s := range c.near[a] {
-				if !slices.Contains(group, s) && len(inside) > 1 &&
-					about(c.measure(s, a, inside[0], inside[1]), 180) <= flatRing {
+				switch {
+				case slices.Contains(group, s) || len(inside) < 2:
+				case about(c.measure(s, a, inside[0], inside[1]), 180) > flatRing:
+				case c.measure(s, a, inside[0]).SD > tilt:
+					c.tilted[a] = len(c.near[a]) == 3
+				default:
 					c.rigid[g] = append(c.rigid[g], s)
 				}
 			}
@@ -196,7 +212,7 @@ func (c *chemist) centre(j int) {
 	flat := len(near) == 3 && about(q, 180) <= flatCentre
 	centre, both, name := c.distinct(near), low < 0 && high > 0, c.name(j)
 	switch {
-	case flat && q.SD < fixedTurn && about(q, 180) < 2*fixedTurn && c.n > 2:
+	case flat && (c.tilted[j] || q.SD < fixedTurn && about(q, 180) < 2*fixedTurn && c.n > 2):
 		c.add("dihedrals", "{name: \"flat %s\", atoms: %s, value: 180}", name, c.list(near[2], j, near[0], near[1]))
 	case flat:
 	case !both && least > flatVolume || both && !centre && c.exchanged[j] && least > 2*flatVolume:
@@ -297,6 +313,37 @@ func (c *chemist) bond(k int, b molecule.Bond) {
 		c.Ambiguous = append(c.Ambiguous, "rows have "+name+" cis and trans")
 	}
 	c.Rotors = append(c.Rotors, name)
+}
+
+// closing bounds the angles at an atom a that the bond a–b makes, which closes a large ring: no coordinate has these,
+// and an error of each other coordinate of the ring moves them.
+func (c *chemist) closing(a, b int) {
+	for _, i := range c.near[a] {
+		if i != b {
+			q := c.measure(i, a, b)
+			c.add("angles", "{atoms: %s, range: [%g, %g]}", c.list(i, a, b),
+				math.Floor(q.Least-closingRoom), min(math.Ceil(q.Most+closingRoom), 180))
+		}
+	}
+}
+
+// apart returns how near atoms more than three bonds apart come, in tenths of an ångström; 0 without such atoms.
+func (c *chemist) apart() float64 {
+	const bonds, mostDistances = 3, 1e8
+	atoms := make([]int, c.m.N())
+	for i := range atoms {
+		atoms[i] = i
+	}
+	pairs, least := conformation.Separated(c.m, atoms, bonds), math.Inf(1)
+	for i := 0; i < c.n && len(pairs) > 0; i += 1 + c.n*len(pairs)/mostDistances {
+		for _, p := range pairs {
+			least = min(least, molecule.Distance(c.x[i*c.m.Dim():(i+1)*c.m.Dim()], p[0], p[1]))
+		}
+	}
+	if len(pairs) == 0 {
+		return 0
+	}
+	return math.Floor(10*least) / 10
 }
 
 // gap returns how far half of the conformations lie from another at most, in Å: the root mean square difference of the

@@ -172,29 +172,34 @@ func name(path string) string {
 
 // loaded is the file on its way to a draft.
 type loaded struct {
-	seam      map[int]bool // coordinates that look like angles
-	survey    *dataset.Survey
+	sheet
+	seam      map[int]bool            // coordinates that look like angles
 	find      func(column string) int // of the survey, by its name or number in the file; −1: none
 	molecule  *molecule.Molecule
-	formula   string // of all its atoms
-	hydrogens int    // that are left out
-	template  bool   // the file has names or elements of the atoms
-	notes     []string
+	formula   string   // of all its atoms
+	hydrogens int      // that are left out
+	template  bool     // the file has names or elements of the atoms
 	turned    []string // columns that are written as cosine and sine, in words
 	data      string   // path of the file
 	folder    string   // of the problem file
 
-	kind       string // of data
-	coordinate []int  // columns that are a point, in order
+	kind  string   // of data
+	given []string // names of the condition, as the problem file has them
+	earth [2]int   // latitude and longitude
+}
+
+// A sheet is the rows of a file, and what its columns are.
+type sheet struct {
+	survey     *dataset.Survey
+	names      []string // of all columns
+	coordinate []int    // columns that are a point, in order
 	condition  []int
 	dropped    []int
-	names      []string // of all columns
 	x          []float64
 	n          int
 	rows       []int // of the file, that x has
 	columns    []discover.Column
-	given      []string // names of the condition, as the problem file has them
-	earth      [2]int   // latitude and longitude
+	notes      []string
 }
 
 // read reads the file: frames of molecules by the formats that only they have, all else as a table or an array.
@@ -254,30 +259,30 @@ func read(o Options) (*loaded, error) {
 
 func (d *Draft) note(format string, v ...any) { d.Notes = append(d.Notes, fmt.Sprintf(format, v...)) }
 
-func (l *loaded) note(format string, v ...any) { l.notes = append(l.notes, fmt.Sprintf(format, v...)) }
+func (t *sheet) note(format string, v ...any) { t.notes = append(t.notes, fmt.Sprintf(format, v...)) }
 
 // row names a row of the file.
-func (l *loaded) row(i int) string {
-	if l.survey.Lines != nil {
-		return fmt.Sprintf("line %d", l.survey.Lines[i])
+func (t *sheet) row(i int) string {
+	if t.survey.Lines != nil {
+		return fmt.Sprintf("line %d", t.survey.Lines[i])
 	}
 	return fmt.Sprintf("row %d", i)
 }
 
 const listed = 10 // rows that are named
 
-func (l *loaded) some(rows []int, count int) Rows {
+func (t *sheet) some(rows []int, count int) Rows {
 	out := Rows{Count: count, First: []string{}}
 	for _, i := range rows[:min(len(rows), listed)] {
-		out.First = append(out.First, l.row(i))
+		out.First = append(out.First, t.row(i))
 	}
 	return out
 }
 
 // used names rows of those that are looked at.
-func (l *loaded) used(rows []int) (names []string) {
+func (t *sheet) used(rows []int) (names []string) {
 	for _, i := range rows {
-		names = append(names, l.row(l.rows[i]))
+		names = append(names, t.row(t.rows[i]))
 	}
 	return names
 }
@@ -641,7 +646,7 @@ func (l *loaded) draft(o Options, d *Draft) error {
 		d.Outlier = append(d.Outlier, Outlier{l.row(l.rows[q.Row]), l.names[l.coordinate[q.Column]], q.Value})
 	}
 	set := l.compose(o, d, r)
-	if note := l.roundedNote(r); note != "" {
+	if note := roundedNote(r); note != "" {
 		d.Notes = slices.Insert(d.Notes, 0, note)
 	}
 	d.Observe = l.observe(d, r)
@@ -649,28 +654,28 @@ func (l *loaded) draft(o Options, d *Draft) error {
 }
 
 // everything returns the coordinates and conditions of the rows.
-func (l *loaded) everything() (x []float64, n, dim int) {
-	if len(l.condition) == 0 {
-		return l.x, l.n, len(l.coordinate)
+func (t *sheet) everything() (x []float64, n, dim int) {
+	if len(t.condition) == 0 {
+		return t.x, t.n, len(t.coordinate)
 	}
-	of := slices.Concat(l.coordinate, l.condition)
-	for _, i := range l.rows {
+	of := slices.Concat(t.coordinate, t.condition)
+	for _, i := range t.rows {
 		for _, j := range of {
-			x = append(x, l.survey.X[i*l.survey.D+j])
+			x = append(x, t.survey.X[i*t.survey.D+j])
 		}
 	}
-	return x, l.n, len(of)
+	return x, t.n, len(of)
 }
 
-// set builds the set that a problem file describes.
-func (l *loaded) set(text []byte) (constraint.Set, error) {
+// build builds the set that a problem file in a folder describes.
+func build(text []byte, folder string) (constraint.Set, error) {
 	p, err := problem.Load(text, "the draft", "", nil)
 	if err != nil {
 		return nil, err
 	}
 	for key, path := range p.Files() {
 		if path != "" && !filepath.IsAbs(path) {
-			p.SetFile(key, filepath.Join(l.folder, path))
+			p.SetFile(key, filepath.Join(folder, path))
 		}
 	}
 	process, err := p.Build()
@@ -683,7 +688,7 @@ func (l *loaded) set(text []byte) (constraint.Set, error) {
 // built builds the set that a problem file describes and holds all rows against it: 0 if training
 // takes them without data.tolerance, else the largest violation of a component.
 func (l *loaded) built(text []byte) (tolerance float64, err error) {
-	set, err := l.set(text)
+	set, err := build(text, l.folder)
 	if err != nil || l.kind == "earth" {
 		return 0, err
 	}

@@ -18,7 +18,7 @@ import (
 func (l *loaded) moleculeSet(o Options, d *Draft) []string {
 	c := look(l.molecule, l.x)
 	d.Holds, d.Nearly, d.Molecule = []Proposal{}, []Proposal{}, &c.Chemistry
-	d.Molecule.Formula, d.Molecule.LeftOut = l.formula, l.hydrogens
+	d.Molecule.Formula, d.Molecule.LeftOut, d.Molecule.Apart = l.formula, l.hydrogens, c.apart()
 	if gap := c.gap(); gap < minima {
 		d.note("half of the conformations repeat another within %.1g Å: they were relaxed to minima, so samples can "+
 			"only repeat these. For shapes at a temperature use frames of dynamics (docs/tutorial-conformers.md)", gap)
@@ -30,7 +30,7 @@ func (l *loaded) moleculeSet(o Options, d *Draft) []string {
 			"(landing init --atoms all keeps them)", text.Plural(l.hydrogens, "hydrogen")))
 	}
 	lines = append(lines, internal, "  bonds: template")
-	for _, key := range []string{"rigid", "chirality", "dihedrals"} {
+	for _, key := range []string{"rigid", "chirality", "angles", "dihedrals"} {
 		if of := c.lines[key]; len(of) > 0 {
 			lines = append(lines, "  "+key+":")
 			for _, line := range of {
@@ -134,7 +134,7 @@ func minor(n, k int) string {
 
 // semidefinite proposes that symmetric matrices have no negative eigenvalue, where none of the rows'
 // leading minors is negative.
-func (l *loaded) semidefinite(d *Draft, n int) {
+func (t *sheet) semidefinite(d *Draft, n int) {
 	const most = 6
 	if n > most {
 		return
@@ -143,9 +143,9 @@ func (l *loaded) semidefinite(d *Draft, n int) {
 	for k := 2; k <= n; k++ {
 		least[k] = math.Inf(1)
 		a := make([]float64, k*k)
-		for r := range l.n {
+		for r := range t.n {
 			for i := range k {
-				copy(a[i*k:(i+1)*k], l.x[r*n*n+i*n:])
+				copy(a[i*k:(i+1)*k], t.x[r*n*n+i*n:])
 			}
 			least[k] = min(least[k], dense.Eliminate(a, nil, k))
 		}

@@ -352,14 +352,14 @@ func (w *observing) units(exact []discover.Relation) {
 }
 
 // finite leaves out what has no value at some row, or only one.
-func (l *loaded) finite(d *Draft, list []Observed) (out []Observed) {
+func (t *sheet) finite(d *Draft, list []Observed) (out []Observed) {
 	const rows = 500
-	dim := len(l.coordinate)
+	dim := len(t.coordinate)
 	var x []float64
-	step := max(1, l.n/rows)
+	step := max(1, t.n/rows)
 	n := 0
-	for i := 0; i < l.n; i += step {
-		x, n = append(x, l.x[i*dim:(i+1)*dim]...), n+1
+	for i := 0; i < t.n; i += step {
+		x, n = append(x, t.x[i*dim:(i+1)*dim]...), n+1
 	}
 	for _, o := range list {
 		text := fmt.Sprintf("set: {kind: euclidean, dim: %d}\nobserve:\n  - %s\n", dim, o.flow())

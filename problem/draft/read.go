@@ -165,10 +165,10 @@ const MaxLoss = 0.01
 
 // lost refuses a file with too many faulty rows for one reason: without these rows the law would change, or the reader
 // misunderstands the file.
-func (l *loaded) lost(o Options) error {
+func (t *sheet) lost(o Options) error {
 	share := cmp.Or(o.MaxLoss, MaxLoss)
-	for _, loss := range l.survey.Losses {
-		most := max(1, int(share*float64(l.survey.N)))
+	for _, loss := range t.survey.Losses {
+		most := max(1, int(share*float64(t.survey.N)))
 		if loss.Rows <= most {
 			continue
 		}
@@ -176,13 +176,13 @@ func (l *loaded) lost(o Options) error {
 		for _, f := range loss.First {
 			what := f.Value
 			if f.Column >= 0 {
-				what = columnName(l.survey, f.Column) + " is " + what
+				what = columnName(t.survey, f.Column) + " is " + what
 			}
-			first = append(first, fmt.Sprintf("%s (%s)", l.row(f.Row), what))
+			first = append(first, fmt.Sprintf("%s (%s)", t.row(f.Row), what))
 		}
 		return o.unfit("%d of %d rows have %s: %s; at most %d may be left out for one reason. Repair the file, leave "+
-			"a column out by --drop, or allow it by --clean FILE --max-loss %.2g", loss.Rows, l.survey.N, loss.Why,
-			sequence(first, loss.Rows), most, math.Ceil(100*float64(loss.Rows)/float64(l.survey.N))/100)
+			"a column out by --drop, or allow it by --clean FILE --max-loss %.2g", loss.Rows, t.survey.N, loss.Why,
+			sequence(first, loss.Rows), most, math.Ceil(100*float64(loss.Rows)/float64(t.survey.N))/100)
 	}
 	return nil
 }
@@ -195,9 +195,9 @@ var (
 )
 
 // order says why a column tells when rows were taken, or numbers them; "": it does neither. all has all columns.
-func (l *loaded) order(j int, c discover.Column, all []float64) string {
+func (t *sheet) order(j int, c discover.Column, all []float64) string {
 	const fewest, near, most = 10, 0.02, 0.98
-	n, d := len(l.rows), l.survey.D
+	n, d := len(t.rows), t.survey.D
 	if c.Number(n) {
 		return "it numbers the rows"
 	}
@@ -224,12 +224,12 @@ func (l *loaded) order(j int, c discover.Column, all []float64) string {
 	}
 	enough := int(most * float64(n-1))
 	clock := step > 0 && equal+resets >= enough
-	name, _, _ := strings.Cut(strings.ToLower(l.names[j]), "(")
+	name, _, _ := strings.Cut(strings.ToLower(t.names[j]), "(")
 	name, _, _ = strings.Cut(name, "[")
 	name = strings.ReplaceAll(strings.TrimSpace(name), " ", "")
 	unix := c.Min > 9e8 && c.Max < 4e9 || c.Min > 9e11 && c.Max < 4e12 || c.Min > 9e17 && c.Max < 4e18
 	switch {
-	case clock && 5*resets < n && !c.Label(n) && (l.survey.Header == nil || name == ""),
+	case clock && 5*resets < n && !c.Label(n) && (t.survey.Header == nil || name == ""),
 		up >= enough && unix && c.Distinct > n/2,
 		(clock || up+resets >= enough) && slices.Contains(timeNames, name):
 		return "it is a time, or numbers rows: it goes up from row to row"
@@ -238,8 +238,8 @@ func (l *loaded) order(j int, c discover.Column, all []float64) string {
 	case c.Whole && ones == n-1 && c.Distinct > fewest:
 		return "it numbers groups of rows"
 	case clock && resets == 0:
-		l.note("%s goes up in equal steps: if it is a time, leave it out by --drop %s", l.names[j],
-			said(l.survey, j))
+		t.note("%s goes up in equal steps: if it is a time, leave it out by --drop %s", t.names[j],
+			said(t.survey, j))
 	}
 	return ""
 }

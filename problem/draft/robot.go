@@ -89,6 +89,7 @@ func (d *Draft) compose(arm *robot.Arm, o Options, out, said string, ball bool) 
 	if err != nil {
 		return err
 	}
+	p.SetFile("set.urdf", o.Path) // the body has it from the problem's folder
 	proc, err := p.Build()
 	if err != nil {
 		return err

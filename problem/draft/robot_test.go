@@ -85,4 +85,8 @@ func TestRobot(t *testing.T) {
 	if !strings.Contains(out, `"g2" follows joint "g1", which is not on`) {
 		t.Error(out)
 	}
+	d = testkit.Must(Robot(Options{Path: "pack/urdf/r.urdf", Folder: "pack/own", NoVolume: true}, "pack/own/p.yaml"))
+	if !strings.Contains(d.YAML, `urdf: "../urdf/r.urdf"`) {
+		t.Errorf("in another folder:\n%s", d.YAML)
+	}
 }

@@ -131,7 +131,7 @@ func (l *loaded) onCondition(o Options, d *Draft, coordinates *discover.Report) 
 }
 
 // roundedNote says how rows whose numbers are rounded get onto the set.
-func (l *loaded) roundedNote(r *discover.Report) string {
+func roundedNote(r *discover.Report) string {
 	worst := 0.0
 	for _, q := range r.Exact() {
 		if q.Rounded {
@@ -225,9 +225,9 @@ func parts(q discover.Relation, columns []discover.Column) bool {
 }
 
 // nonnegative returns the coordinates that are parts of a whole.
-func (l *loaded) nonnegative(r *discover.Report) (columns []int) {
+func (t *sheet) nonnegative(r *discover.Report) (columns []int) {
 	for _, q := range r.Exact() {
-		if parts(q, l.columns) {
+		if parts(q, t.columns) {
 			columns = append(columns, q.Columns...)
 		}
 	}

@@ -195,12 +195,12 @@ func (d *Draft) Size() string {
 }
 
 // columnLines tells which column is which coordinate, and what is odd about rows.
-func (l *loaded) columnLines(d *Draft) (out []string) {
+func (t *sheet) columnLines(d *Draft) (out []string) {
 	const most = 40
-	if d.Kind != "earth" && l.survey.Header != nil && len(l.coordinate) <= most {
+	if d.Kind != "earth" && t.survey.Header != nil && len(t.coordinate) <= most {
 		var names []string
-		for k, j := range l.coordinate {
-			names = append(names, fmt.Sprintf("x[%d] is %s", k, l.names[j]))
+		for k, j := range t.coordinate {
+			names = append(names, fmt.Sprintf("x[%d] is %s", k, t.names[j]))
 		}
 		out = append(out, strings.Join(names, ", "))
 	}

@@ -271,8 +271,8 @@ func Said(fault error) string {
 
 // given returns what somebody wrote of a run's problem, but for seed and names; nil if the folder does not tell.
 func given(f *run.Folder) map[string]string {
-	var m run.Manifest
-	if f.ReadJSON(run.ManifestFile, &m) != nil || m.Given == nil {
+	m, _ := f.Manifest()
+	if m.Given == nil {
 		return nil
 	}
 	out := map[string]string{}
@@ -289,8 +289,8 @@ func given(f *run.Folder) map[string]string {
 
 // unfinished says that a run was not trained to its end; empty if it was.
 func unfinished(f *run.Folder) string {
-	var s run.Status
-	if err := f.ReadJSON(run.StatusFile, &s); err != nil || s.State == "trained" {
+	s, err := f.Status()
+	if err != nil || s.State == "trained" {
 		return ""
 	}
 	return fmt.Sprintf("%s after epoch %d", s.State, s.Epoch)

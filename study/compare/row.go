@@ -170,8 +170,7 @@ func Of(r *experiment.Run, v *judge.Evaluation, state train.State, fault string)
 	}
 	e := Entry{Row: row, Folder: r.Folder.Dir, Cost: Cost{Trained: v.Trained, Train: v.Seconds.Train,
 		Simulate: v.Seconds.Simulate, Generate: v.Seconds.Generate, Cell: metric.NaN}}
-	var m run.Manifest
-	if r.Folder.ReadJSON(run.ManifestFile, &m) == nil {
+	if m, err := r.Folder.Manifest(); err == nil {
 		e.Row.Config = m.Config
 		e.Cost.on(m.Machine)
 	}

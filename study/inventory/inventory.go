@@ -292,7 +292,7 @@ func (e *Entry) read() error {
 		return err
 	}
 	e.Problem, e.Title, e.Method = p.Name, p.Title, p.Process.Method
-	names, err := f.Checkpoints()
+	names, err := f.Checkpoints().Names()
 	if err != nil {
 		return err
 	}
@@ -300,7 +300,7 @@ func (e *Entry) read() error {
 		return err
 	}
 	if n := len(names); n > 0 && e.State != Training { // which replaces them
-		if err := f.Whole(names[n-1]); err != nil {
+		if err := f.Checkpoints().Whole(names[n-1]); err != nil {
 			return err
 		}
 	}

@@ -418,7 +418,7 @@ func (s *session) trained(ctx context.Context, c *Cell, again bool) (*experiment
 	if err != nil {
 		return nil, err
 	}
-	if c.shares() && state(r.Folder) == "trained" {
+	if status, _ := r.Folder.Status(); c.shares() && status.State == "trained" {
 		return r, nil
 	}
 	s.lost[c.Training] = errBroken
@@ -438,19 +438,10 @@ func (s *session) trained(ctx context.Context, c *Cell, again bool) (*experiment
 // errBroken is why cells have no network whose training ended in a panic.
 var errBroken = errors.New("the training that it shares ended by an internal error")
 
-// state is how far a run is, as its folder says; empty if it does not.
-func state(f *run.Folder) string {
-	var st run.Status
-	if f.ReadJSON(run.StatusFile, &st) != nil {
-		return ""
-	}
-	return st.State
-}
-
 // stale reports whether the run of a training that cells share is to be made anew: it failed and is tried again, or
 // another version of the program began it and did not end it.
 func (s *session) stale(f *run.Folder, again bool) (bool, error) {
-	switch state(f) {
+	switch status, _ := f.Status(); status.State {
 	case "trained":
 		return false, nil
 	case "failed":
@@ -458,8 +449,7 @@ func (s *session) stale(f *run.Folder, again bool) (bool, error) {
 			return true, nil
 		}
 	}
-	var m run.Manifest
-	err := f.ReadJSON(run.ManifestFile, &m)
+	m, err := f.Manifest()
 	return m.Version != run.Version(), err
 }
 

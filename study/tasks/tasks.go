@@ -327,8 +327,8 @@ func Generation(ctx context.Context, r *experiment.Run, o GenerateOptions) (*Lis
 	if err != nil {
 		return nil, err
 	}
-	if w := r.Folder.ChosenWeights(); o.Checkpoint == "" && w != nil {
-		say("weights: of epoch %d, checkpoint %s: %s", w.Epoch, w.Checkpoint, w.Reason)
+	if m, _ := r.Folder.Manifest(); o.Checkpoint == "" && m.Weights != nil {
+		say("weights: of epoch %d, checkpoint %s: %s", m.Weights.Epoch, m.Weights.Checkpoint, m.Weights.Reason)
 	}
 	for _, says := range experiment.Standing(r, trained) {
 		say("%s", says)
@@ -389,8 +389,8 @@ func (l *List) input(name, path, hash string) { l.inputs[name], l.hashes[name] =
 // it is needed.
 func (l *List) reads(names []string, data bool) error {
 	r := l.run
-	var m run.Manifest
-	if err := r.Folder.ReadJSON(run.ManifestFile, &m); err != nil {
+	m, err := r.Folder.Manifest()
+	if err != nil {
 		return err
 	}
 	names = slices.AppendSeq(append(names, run.ConfigFile, run.ManifestFile), maps.Values(m.Kept))

@@ -275,8 +275,8 @@ func (g *gathered) compare(atoms []molecule.Atom, lines []int, end int) {
 	}
 	for i, a := range atoms {
 		if a != first[i] {
-			g.refuse(Error{Line: lines[i], Frame: g.n, Atom: strconv.Itoa(i)}, "is %s, expected %s as in frame 0",
-				described(a), described(first[i]))
+			g.refuse(Error{Line: lines[i], Frame: g.n, Atom: strconv.Itoa(i)}, "is %s, expected %s as in frame 0: "+
+				"frames are of one molecule, with its atoms in one order", described(a), described(first[i]))
 		}
 	}
 }

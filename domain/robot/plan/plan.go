@@ -188,7 +188,7 @@ type Planner struct {
 	gate  *scene.Checker // walls that the tip may not cross; nil without sides
 	gates *scene.Scene
 	kin   *robot.Kinematics
-	turns []bool // of each moving joint: it turns, and keeps no limits
+	turns turns // of each moving joint
 
 	local  []float64 // trees grow about these joint values; nil: everywhere
 	spread float64   // how far about them, in each joint

@@ -125,7 +125,7 @@ func (pl *Planner) Repair(ctx context.Context, q []float64, seed, query uint64, 
 
 // detour joins two configurations by trees about the middle between them, both left out.
 func (pl *Planner) detour(a, b []float64) ([][]float64, bool) {
-	pl.delta(pl.dir, a, b)
+	pl.turns.delta(pl.dir, a, b)
 	pl.local = make([]float64, pl.m)
 	dense.AddScaled(pl.local, a, 0.5, pl.dir)
 	err := pl.connect(slices.Clone(a), slices.Clone(b), mendNodes)

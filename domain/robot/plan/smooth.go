@@ -38,7 +38,7 @@ func (pl *Planner) walk(a, b []float64, length float64) (out [][]float64, ok boo
 		if !ok {
 			return nil, false
 		}
-		gone += pl.delta(pl.dir, at, pl.next)
+		gone += pl.turns.delta(pl.dir, at, pl.next)
 		if gone >= length-1e-9 {
 			return nil, false
 		}
@@ -52,7 +52,7 @@ func (pl *Planner) walk(a, b []float64, length float64) (out [][]float64, ok boo
 
 func (pl *Planner) length(way [][]float64) (sum float64) {
 	for i := range len(way) - 1 {
-		sum += pl.delta(pl.dir, way[i], way[i+1])
+		sum += pl.turns.delta(pl.dir, way[i], way[i+1])
 	}
 	return sum
 }
@@ -62,9 +62,9 @@ func (pl *Planner) smooth(way [][]float64) {
 	mid := make([]float64, pl.m)
 	for range max(pl.o.Smooth, 0) {
 		for i := 1; i < len(way)-1 && pl.ctx.Err() == nil; i++ {
-			pl.delta(pl.dir, way[i-1], way[i+1])
+			pl.turns.delta(pl.dir, way[i-1], way[i+1])
 			dense.AddScaled(mid, way[i-1], 0.5, pl.dir)
-			pl.delta(pl.dir, way[i], mid)
+			pl.turns.delta(pl.dir, way[i], mid)
 			dense.AddScaled(mid, way[i], 0.5, pl.dir)
 			if pl.path.solve(mid, pl.o.Step) && pl.clear(way[i-1], mid) && pl.clear(mid, way[i+1]) {
 				copy(way[i], mid)
@@ -76,7 +76,7 @@ func (pl *Planner) smooth(way [][]float64) {
 // waypoints lays L configurations at even distances along the way, each on Σ, and measures their segments.
 func (pl *Planner) waypoints(way [][]float64) *Error {
 	for i := range len(way) - 1 { // no jumps of whole turns
-		pl.delta(pl.dir, way[i], way[i+1])
+		pl.turns.delta(pl.dir, way[i], way[i+1])
 		dense.AddScaled(way[i+1], way[i], 1, pl.dir)
 	}
 	along := make([]float64, len(way))

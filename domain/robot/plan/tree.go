@@ -34,12 +34,15 @@ func (t *tree) branch(i int) (out [][]float64) {
 	return out
 }
 
-// delta writes b − a into dst, the shorter way of joints that turn without limits, and returns its length.
-func (pl *Planner) delta(dst, a, b []float64) float64 {
+// turns are the joints that turn without limits: their values differ by less than half a turn.
+type turns []bool
+
+// delta writes b − a into dst, the shorter way of turns, and returns its length.
+func (on turns) delta(dst, a, b []float64) float64 {
 	sum := 0.0
 	for j := range dst {
 		d := b[j] - a[j]
-		if pl.turns[j] {
+		if on[j] {
 			d -= 2 * math.Pi * math.Round(d/(2*math.Pi))
 		}
 		dst[j] = d
@@ -50,14 +53,14 @@ func (pl *Planner) delta(dst, a, b []float64) float64 {
 
 // nearest returns the node of t that is nearest to q. Nodes hold angles without limits in
 // [−π, π], and q is brought there.
-func (pl *Planner) nearest(t *tree, q []float64) int {
-	pl.wrap(q)
+func (t *tree) nearest(on turns, q []float64) int {
+	on.wrap(q)
 	best, at := math.Inf(1), 0
 	for i := range t.parent {
 		sum := 0.0
 		for j, v := range t.q[i*t.m : (i+1)*t.m] {
 			d := math.Abs(v - q[j])
-			if pl.turns[j] && d > math.Pi {
+			if on[j] && d > math.Pi {
 				d = 2*math.Pi - d
 			}
 			sum += d * d
@@ -69,9 +72,9 @@ func (pl *Planner) nearest(t *tree, q []float64) int {
 	return at
 }
 
-func (pl *Planner) wrap(q []float64) {
+func (on turns) wrap(q []float64) {
 	for j, v := range q {
-		if pl.turns[j] && math.Abs(v) > math.Pi {
+		if on[j] && math.Abs(v) > math.Pi {
 			q[j] = v - 2*math.Pi*math.Round(v/(2*math.Pi))
 		}
 	}
@@ -80,7 +83,7 @@ func (pl *Planner) wrap(q []float64) {
 // step goes from q towards target by at most Options.Step and back onto Σ: the result is in pl.next. on says that
 // target is on Σ. It reports whether that is a segment with room that comes nearer, and whether it ends at target.
 func (pl *Planner) step(q, target []float64, on bool) (ok, there bool) {
-	far := pl.delta(pl.dir, q, target)
+	far := pl.turns.delta(pl.dir, q, target)
 	if far <= pl.o.Step && on {
 		copy(pl.next, target)
 		return pl.clear(q, pl.next), true
@@ -93,8 +96,8 @@ func (pl *Planner) step(q, target []float64, on bool) (ok, there bool) {
 	if !pl.path.solve(pl.next, pl.o.Step) {
 		return false, false
 	}
-	gone := pl.delta(pl.dir, q, pl.next)
-	if gone < 0.05*pl.o.Step || gone > 2*pl.o.Step || pl.delta(pl.dir, pl.next, target) >= far-0.01*pl.o.Step {
+	gone := pl.turns.delta(pl.dir, q, pl.next)
+	if gone < 0.05*pl.o.Step || gone > 2*pl.o.Step || pl.turns.delta(pl.dir, pl.next, target) >= far-0.01*pl.o.Step {
 		return false, false
 	}
 	return pl.clear(q, pl.next), false
@@ -110,8 +113,8 @@ func (pl *Planner) clear(a, b []float64) bool {
 // connect grows a tree from each end until they meet: one by a step towards a random
 // configuration, the other by as many as it can towards where that step came.
 func (pl *Planner) connect(start, goal []float64, nodes int) *Error {
-	pl.wrap(start)
-	pl.wrap(goal)
+	pl.turns.wrap(start)
+	pl.turns.wrap(goal)
 	a, b := &pl.trees[0], &pl.trees[1]
 	a.reset(start)
 	b.reset(goal)
@@ -125,11 +128,11 @@ func (pl *Planner) connect(start, goal []float64, nodes int) *Error {
 			break
 		}
 		pl.around(random, pl.local, pl.spread)
-		from := pl.nearest(a, random)
+		from := a.nearest(pl.turns, random)
 		if ok, _ := pl.step(a.at(from), random, false); ok {
-			pl.wrap(pl.next)
+			pl.turns.wrap(pl.next)
 			at := a.add(pl.next, from)
-			to := pl.nearest(b, pl.next)
+			to := b.nearest(pl.turns, pl.next)
 			for {
 				ok, there := pl.step(b.at(to), a.at(at), true)
 				if !ok {
@@ -141,7 +144,7 @@ func (pl *Planner) connect(start, goal []float64, nodes int) *Error {
 					}
 					return nil
 				}
-				pl.wrap(pl.next)
+				pl.turns.wrap(pl.next)
 				to = b.add(pl.next, to)
 			}
 		}

@@ -232,47 +232,63 @@ func (o *Obstacle) HessianVector(p, v [3]float64) [3]float64 {
 // along a chord grows, so that bisection finds where it is 0.
 func (o *Obstacle) Chord(a, b [3]float64) (φ, s float64, n [3]float64) {
 	c := vec3.Minus(b, a)
-	ball := *o
-	switch o.Shape {
-	case Cloud:
-		ball = Obstacle{A: o.Points.nearest(a, b), Radius: o.Radius}
-		fallthrough
-	case Ball:
+	if o.Shape == Ball || o.Shape == Cloud {
+		centre := o.A
+		if o.Shape == Cloud {
+			centre = o.Points.nearest(a, b)
+		}
 		if l := vec3.Dot(c, c); l > 0 {
-			s = min(max(vec3.Dot(vec3.Minus(ball.A, a), c)/l, 0), 1)
+			s = min(max(vec3.Dot(vec3.Minus(centre, a), c)/l, 0), 1)
 		}
-	default:
-		slope := func(t float64) float64 {
-			_, n := o.At(vec3.Add(a, t, c))
-			return vec3.Dot(n, c)
+		φ, n = unit(vec3.Minus(vec3.Add(a, s, c), centre), [3]float64{2: 1})
+		return φ - o.Radius, s, n
+	}
+	slope := func(t float64) float64 {
+		_, n := o.At(vec3.Add(a, t, c))
+		return vec3.Dot(n, c)
+	}
+	lo, hi := 0.0, 1.0
+	if slope(0) >= 0 {
+		hi = 0
+	} else if slope(1) <= 0 {
+		lo = 1
+	}
+	for range 54 {
+		if s = (lo + hi) / 2; lo == hi {
+			break
 		}
-		lo, hi := 0.0, 1.0
-		if slope(0) >= 0 {
-			hi = 0
-		} else if slope(1) <= 0 {
-			lo = 1
-		}
-		for range 54 {
-			if s = (lo + hi) / 2; lo == hi {
-				break
-			}
-			if slope(s) < 0 {
-				lo = s
-			} else {
-				hi = s
-			}
-		}
-		if lo < hi { // where ∇φ jumps, the mean of both sides' without a slope
-			_, below := o.At(vec3.Add(a, lo, c))
-			φ, n = o.At(vec3.Add(a, hi, c))
-			if f0, f1 := vec3.Dot(below, c), vec3.Dot(n, c); f0 < f1 {
-				n = vec3.Add(n, f1/(f1-f0), vec3.Minus(below, n))
-			}
-			return φ, s, n
+		if slope(s) < 0 {
+			lo = s
+		} else {
+			hi = s
 		}
 	}
-	φ, n = ball.At(vec3.Add(a, s, c))
+	if lo == hi {
+		φ, n = o.At(vec3.Add(a, s, c))
+		return φ, s, n
+	}
+	// where ∇φ jumps, the mean of both sides' without a slope
+	_, below := o.At(vec3.Add(a, lo, c))
+	φ, n = o.At(vec3.Add(a, hi, c))
+	if f0, f1 := vec3.Dot(below, c), vec3.Dot(n, c); f0 < f1 {
+		n = vec3.Add(n, f1/(f1-f0), vec3.Minus(below, n))
+	}
 	return φ, s, n
+}
+
+// ChordDistance returns φ of Chord.
+func (o *Obstacle) ChordDistance(a, b [3]float64) float64 {
+	if o.Shape != Ball {
+		φ, _, _ := o.Chord(a, b)
+		return φ
+	}
+	x, y, z := b[0]-a[0], b[1]-a[1], b[2]-a[2]
+	s := 0.0
+	if along := (o.A[0]-a[0])*x + (o.A[1]-a[1])*y + (o.A[2]-a[2])*z; along > 0 {
+		s = min(along/(x*x+y*y+z*z), 1)
+	}
+	x, y, z = a[0]+s*x-o.A[0], a[1]+s*y-o.A[1], a[2]+s*z-o.A[2]
+	return math.Sqrt(x*x+y*y+z*z) - o.Radius
 }
 
 // ChordChange returns how the derivatives (1 − s)∇φ and s∇φ of Chord by its ends change as these move by da and db.

@@ -199,7 +199,7 @@ func (c *Checker) lower(pair int, p0, p1 []float64, dt float64) (lower, gap floa
 	}
 	chord := vec3.Minus(b, a)
 	if obstacle >= 0 && c.s.Obstacles[obstacle].Shape == Cloud { // whose φ is not convex
-		least, _, _ := c.s.Obstacles[obstacle].Chord(a, b)
+		least := c.s.Obstacles[obstacle].ChordDistance(a, b)
 		return least - bow*dt*dt/8 - radius - slack*(1+vec3.Norm(a)+math.Abs(least)), min(φ0, φ1) - least + bow*dt*dt/8
 	}
 	bound := lines(φ0, vec3.Dot(n0, chord), φ1, vec3.Dot(n1, chord)) - bow*dt*dt/8

@@ -340,14 +340,3 @@ func TestNoAllocations(t *testing.T) {
 		t.Errorf("%v allocations", a)
 	}
 }
-
-func BenchmarkClear(b *testing.B) {
-	s := panda()
-	s.Bodies, s.Self, s.Obstacles = scene.LinkOrigins(s.Arm), nil, s.Obstacles[6:]
-	c := s.NewChecker()
-	x0 := configuration(s.Arm, -0.488, 1.974, 0.829, 0.916, -0.777, 1.314, -0.352)
-	x1 := configuration(s.Arm, -0.484, 1.775, 0.865, 0.469, -0.848, 1.464, -0.053)
-	for b.Loop() {
-		c.Clear(x0, x1, 0.01)
-	}
-}

@@ -84,7 +84,7 @@ const (
 	// slowest is what of x is left at the next knot at least, but for the last one: where knots are coarse, a pass
 	// would stop between.
 	slowest = 0.1
-	// room is what is kept free of bounds: times in files are whole nanoseconds.
+	// room is what is kept free of bounds, so that rounded times rarely need another pass.
 	room = 1e-5
 )
 
@@ -143,7 +143,7 @@ func (p *Spline) Times(b Bounds, least float64) *Motion {
 			m.V[(i+1)*n+j] = slopes[(i+1)*n+j] * math.Sqrt(x)
 		}
 	}
-	m.stretch(b)
+	m.stretch(b, least)
 	return m
 }
 
@@ -166,23 +166,38 @@ func furthest(bounds []bound) float64 {
 	return max(most, 0)
 }
 
-// stretch slows the motion down until no cubic between knots is beyond a bound.
-func (m *Motion) stretch(b Bounds) {
-	by := 1.0
+// stretch slows the motion down until no cubic between knots is beyond a bound and no segment is too short, at times of
+// whole nanoseconds, as files have them.
+func (m *Motion) stretch(b Bounds, least float64) {
+	for {
+		for i, t := range m.Time {
+			m.Time[i] = math.Round(t*1e9) / 1e9
+		}
+		by := m.excess(b, least)
+		if !(by > 1) {
+			return
+		}
+		by *= 1 + room
+		for i := range m.Time {
+			m.Time[i] *= by
+		}
+		for i := range m.V {
+			m.V[i] /= by
+		}
+	}
+}
+
+// excess returns by how much the motion must be slower to keep its bounds; 1 or less if it keeps them.
+func (m *Motion) excess(b Bounds, least float64) (by float64) {
 	for i := range len(m.Time) - 1 {
+		by = max(by, least/(m.Time[i+1]-m.Time[i]))
 		for j := range b.Velocity {
 			_, v, a := m.Hull(i, j)
 			by = max(by, max(v[0], v[1], v[2], -v[0], -v[1], -v[2])/b.Velocity[j],
 				math.Sqrt(max(a[0], a[1], -a[0], -a[1])/b.Acceleration[j]))
 		}
 	}
-	by *= 1 + room
-	for i := range m.Time {
-		m.Time[i] *= by
-	}
-	for i := range m.V {
-		m.V[i] /= by
-	}
+	return by
 }
 
 // Hull returns values between whose least and largest a joint stays from knot i to the next: its positions, velocities

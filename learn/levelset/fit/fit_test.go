@@ -367,16 +367,3 @@ func TestFaults(t *testing.T) {
 		}
 	}
 }
-
-// BenchmarkStep times a step of the default size.
-func BenchmarkStep(b *testing.B) {
-	pool := parallel.New(0)
-	defer pool.Close()
-	f := newFitter(ball.Mesh(3), Defaults(), pool)
-	k := 0
-	for b.Loop() {
-		f.step(k % f.o.Steps)
-		k++
-	}
-	b.ReportMetric(b.Elapsed().Seconds()*1e6/float64(b.N)/float64(f.o.Batch), "µs/point")
-}

@@ -35,6 +35,7 @@ type Method struct {
 	ks   []int     // levels, descending: N first
 	s    []float64 // their spreads
 	n    int       // evaluations of a sample
+	held []int     // coordinates of a condition: answers do not move them
 }
 
 // Options of a Method. Zero values are the defaults of the registry.
@@ -73,10 +74,6 @@ func kind(m langevin.Method) method.Kind {
 }
 
 func fromConfig(c method.Config) (method.Method, error) {
-	if len(c.Process.Set.Capabilities().Held) > 0 { // answers would move it
-		return nil, &method.ConfigError{Field: "Process", Value: c.Name,
-			Want: "another method: few-step methods do not know conditions"}
-	}
 	if c.Window > 0 {
 		return nil, &method.ConfigError{Field: "Window", Value: c.Window,
 			Want: "0: the targets of few-step methods are points, not steps"}
@@ -96,7 +93,8 @@ func fromConfig(c method.Config) (method.Method, error) {
 // New returns the method of a process, which must be valid, that takes all its levels. The error is
 // a *method.ConfigError.
 func New(p *langevin.Process, o Options) (*Method, error) {
-	m := &Method{proc: p, by: p, opt: o, n: o.Levels + 1, ks: []int{p.Schedule.N}}
+	m := &Method{proc: p, by: p, opt: o, n: o.Levels + 1, ks: []int{p.Schedule.N},
+		held: p.Set.Capabilities().Held}
 	for i := range o.Levels {
 		want := o.Coarse
 		if o.Levels > 1 {
@@ -150,6 +148,15 @@ func (m *Method) Prior() method.Prior { return nil }
 
 func (m *Method) Capabilities() method.Capabilities {
 	return method.Capabilities{Noising: m.proc, Start: m.Start, With: m.With, Redraw: m.Redraw}
+}
+
+// still sets held coordinates of rows of d numbers to 0.
+func (m *Method) still(rows []float64) {
+	for d := m.proc.Set.Dim(); len(m.held) > 0 && len(rows) > 0; rows = rows[d:] {
+		for _, j := range m.held {
+			rows[j] = 0
+		}
+	}
 }
 
 // level returns which of the levels a time is of.
@@ -306,6 +313,7 @@ func (l *loss[T]) Prepare(terms []method.Term) ([]T, error) {
 		}
 		for a := range l.m {
 			l.src.ξ.Normals(l.ξ, uint64(t.Item), t.K*l.m+a)
+			l.src.m.still(l.ξ)
 			row := (i*l.m + a) * l.w
 			l.reader.Row(l.in[row:row+l.w], score.Input{X: x, P: l.ξ, T: time, Item: t.Item, Null: t.Null})
 		}
@@ -322,6 +330,7 @@ func (l *loss[T]) Evaluate(ds, s []T) float64 {
 		for j, v := range out {
 			l.f[j] = float64(v)
 		}
+		l.src.m.still(l.f)
 		clear(l.df)
 		u, v := l.u[i*d:(i+1)*d], 0.0
 		for a := range m {

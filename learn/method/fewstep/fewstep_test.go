@@ -15,6 +15,7 @@ import (
 	"github.com/landing-diffusion/landing/learn/method"
 	"github.com/landing-diffusion/landing/learn/method/fewstep"
 	"github.com/landing-diffusion/landing/learn/method/methods"
+	"github.com/landing-diffusion/landing/learn/score"
 	"github.com/landing-diffusion/landing/tools/methodtest"
 	"github.com/landing-diffusion/landing/tools/testkit"
 )
@@ -241,20 +242,57 @@ func TestSamplesAreFeasible(t *testing.T) {
 	}
 }
 
-// A condition is refused: answers would move it.
-func TestNoCondition(t *testing.T) {
-	made := func(set constraint.Set) error {
-		p := langevin.Process{Set: set, Method: langevin.ULLA, Friction: 3,
-			Schedule: langevin.Schedule{N: 20, T: 1, SigmaMin: 0.2, SigmaMax: 1}}
-		_, err := fewstep.ULLA.New(method.Config{Name: "few-ULLA", Process: &p,
-			Options: map[string]float64{"levels": 2, "draws": 2, "coarse": 0.2, "fine": 0.05}})
-		return err
+// A condition stays as it is: paths are paired with rows of their own condition, losses do not see it, and a sample is
+// on the Σ of its own, whatever a network says of it.
+func TestCondition(t *testing.T) {
+	free := testkit.Must(formula.New(formula.Spec{Dim: 3, Equality: []formula.Component{
+		{Name: "circle", Expr: "x[0]^2 + x[1]^2 - x[2]^2"}}}))
+	const n, d = 40, 3
+	p := &langevin.Process{Set: constraint.Hold(free, []int{2}), Method: langevin.OLLA,
+		Schedule: langevin.Schedule{N: 20, T: 1, SigmaMin: 0.5, SigmaMax: 0.5}}
+	m := testkit.Must(fewstep.New(p, fewstep.Options{Levels: 2, Draws: 2, Coarse: 0.3, Fine: 0.15}))
+	pool := testkit.Pool(t, 2)
+	data := make([]float64, n*d)
+	for i := range n {
+		r := 1 + float64(i)/n
+		sin, cos := math.Sincos(float64(i))
+		copy(data[i*d:], []float64{r * cos, r * sin, r})
 	}
-	var e *method.ConfigError
-	if err := made(constraint.Hold(zoo.Euclidean{D: 3}, []int{2})); !errors.As(err, &e) || e.Field != "Process" {
-		t.Errorf("got %v", err)
+	src := fewstep.NewSource[float64](m, data, pool)
+	testkit.Must(src.Refresh(t.Context(), 3, 2))
+	src.Arrange(3, 2)
+	reader := score.NewReader[float64](score.Reading{}, d, true)
+	l := src.NewLoss(reader, 2*n)
+	var terms []method.Term
+	for i := range n {
+		terms = append(terms, method.Term{Item: i, K: 2, Weight: 1})
 	}
-	if err := made(zoo.Euclidean{D: 3}); err != nil {
-		t.Errorf("without one: %v", err)
+	rows := testkit.Must(l.Prepare(terms))
+	out, ds := slices.Repeat([]float64{1, 2, 7}, 2*n), make([]float64, 2*n*d)
+	l.Evaluate(ds, out)
+	for i := range 2 * n {
+		if row := rows[i*reader.In():]; row[2] != data[i/2*d+2] || row[d+2] != 0 || ds[i*d+2] != 0 || ds[i*d] == 0 {
+			t.Fatalf("row %d: condition %v of %v, its noise %v, gradient %v", i, row[2], data[i/2*d+2], row[d+2],
+				ds[i*d:(i+1)*d])
+		}
 	}
+	x, failed := make([]float64, n*d), make([]bool, n)
+	r, err := m.Sampler(16, pool).Generate(t.Context(), x, failed, 0, 1, fixed(data),
+		func(int) method.Score { return wild{} })
+	if err != nil || r.Failed != 0 {
+		t.Fatalf("%d failed, %v", r.Failed, err)
+	}
+	for i := range n {
+		if h := x[i*d]*x[i*d] + x[i*d+1]*x[i*d+1] - x[i*d+2]*x[i*d+2]; x[i*d+2] != data[i*d+2] ||
+			math.Abs(h) > 1e-12 {
+			t.Errorf("sample %d is off its circle by %.3g, with condition %v for %v", i, h, x[i*d+2], data[i*d+2])
+		}
+	}
+}
+
+// fixed are the states that samples begin with, by number.
+type fixed []float64
+
+func (f fixed) Sample(dst []float64, _ keyed.Stream, sample uint64) {
+	copy(dst, f[int(sample)*len(dst):])
 }

@@ -41,7 +41,9 @@ type hands struct {
 // epoch. A path that serves several epochs thus gives other pairs each time, so that the network overfits less.
 func (s *Source[T]) Arrange(seed, epoch uint64) {
 	s.ξ = keyed.Refreshed(keyed.LevelNoise, keyed.HeldLevelNoise, seed, epoch)
-	s.deal(seed, epoch)
+	if len(s.m.held) == 0 { // the law of x_k under one condition has one state: that of its own path
+		s.deal(seed, epoch)
+	}
 }
 
 func (s *Source[T]) deal(seed, epoch uint64) {

@@ -57,6 +57,7 @@ func (s *sampler) Generate(ctx context.Context, dst []float64, failed []bool, fi
 	nets := make([]method.Score, s.pool.Workers())
 	for w := range nets {
 		nets[w] = scores(w)
+		s.work[w].retract.one.Until(ctx)
 		s.work[w].Report = method.Report{}
 	}
 	out := method.Report{Worst: make([]float64, len(constraint.Components(s.m.proc.Set)))}
@@ -82,7 +83,7 @@ func (s *sampler) Generate(ctx context.Context, dst []float64, failed []bool, fi
 		ξ := keyed.GeneratedLatent.Stream(seed, uint64(e))
 		s.pool.Do(parallel.Blocks(n, s.rows), func(w, b int) {
 			lo, hi := parallel.Block(b, n, s.rows)
-			s.answer(s.work[w], nets[w], dst[lo*d:hi*d], at[lo*d:hi*d], still[lo:hi], failed[lo:hi], ξ,
+			s.answer(ctx, s.work[w], nets[w], dst[lo*d:hi*d], at[lo*d:hi*d], still[lo:hi], failed[lo:hi], ξ,
 				first+uint64(lo), t, e)
 		})
 	}
@@ -90,18 +91,20 @@ func (s *sampler) Generate(ctx context.Context, dst []float64, failed []bool, fi
 		out.Iterations += w.Iterations
 	}
 	out.Failed = langevin.Lost(failed)
-	return out, nil
+	return out, ctx.Err()
 }
 
 // answer writes x̂_0 of the states at, but where a sample is to stay or the answer cannot be brought to
 // Σ. At the first evaluation that fails the sample.
-func (s *sampler) answer(w *worker, net method.Score, dst, at []float64, still, failed []bool, ξ keyed.Stream,
-	first uint64, t float64, e int) {
+func (s *sampler) answer(ctx context.Context, w *worker, net method.Score, dst, at []float64, still, failed []bool,
+	ξ keyed.Stream, first uint64, t float64, e int) {
 	d, n := s.d, len(still)
 	for i := range n {
 		ξ.Normals(w.ξ[i*d:(i+1)*d], first+uint64(i), 0)
 	}
+	s.m.still(w.ξ[:n*d])
 	net.Eval(w.v[:n*d], at, w.ξ, n, t)
+	s.m.still(w.v[:n*d])
 	for i, v := range w.v[:n*d] {
 		w.y[i] = at[i] + v
 	}
@@ -111,9 +114,11 @@ func (s *sampler) answer(w *worker, net method.Score, dst, at []float64, still, 
 			continue
 		}
 		row := func(v []float64) []float64 { return v[i*d : (i+1)*d] }
-		for try := 1; !w.ok[i] && try < tries; try++ {
+		for try := 1; !w.ok[i] && try < tries && ctx.Err() == nil; try++ {
 			ξ.Normals(row(w.ξ), first+uint64(i), try)
+			s.m.still(row(w.ξ))
 			net.Eval(row(w.v), row(at), row(w.ξ), 1, t)
+			s.m.still(row(w.v))
 			for j, v := range row(w.v) {
 				row(w.y)[j] = row(at)[j] + v
 			}
@@ -312,10 +317,11 @@ func (r *imager) reflected(y, x []float64) bool {
 	return near < r.far
 }
 
-// mirror finds the images of the rows.
+// mirror finds the images of the rows. Rows with a condition have none: motions have hundreds of walls, and images took
+// most of the time of a training.
 func (s *Source[T]) mirror() {
 	set, d, n := s.m.proc.Set, s.d, len(s.failed)
-	if len(set.Inequalities()) == 0 || len(s.ks) < 2 {
+	if len(set.Inequalities()) == 0 || len(s.ks) < 2 || len(s.m.held) > 0 {
 		return
 	}
 	s.images = make(images, n*d)

@@ -292,14 +292,6 @@ func TestFits(t *testing.T) {
 	}
 }
 
-func BenchmarkRow(b *testing.B) {
-	m, x := New[float64](config(10, true)), random(rand.New(rand.NewPCG(7, 8)), 2, 10)
-	dst := make([]float64, m.In())
-	for b.Loop() {
-		m.Row(dst, score.Input{X: x[:30], P: x[30:], T: 1})
-	}
-}
-
 // The torsion is that of package molecule, sign and all, and its gradient that of differences.
 func TestTorsion(t *testing.T) {
 	draw := rand.New(rand.NewPCG(11, 12))

@@ -16,8 +16,9 @@ import (
 //
 // Encodings: Arm Architecture Reference Manual for A-profile, C7.2. TestArmEncodings holds them against GNU as.
 
-// A translation is the state of the translator.
+// A translation writes NEON instructions.
 type translation struct {
+	*text
 	where     []int // the pair of NEON registers that each register of AVX2 is in; the last is the spare pair
 	single    bool  // vectors hold one float32 number, in the first half
 	constants bool  // of sigmoid are in registers, from firstConstant on
@@ -77,12 +78,12 @@ var (
 )
 
 // word writes an instruction as its code, and as a comment what it says to GNU as.
-func (f *file) word(code uint32, format string, args ...any) {
-	f.p("\tWORD $0x%08X // %s", code, fmt.Sprintf(format, args...))
+func (t *translation) word(code uint32, format string, args ...any) {
+	t.p("\tWORD $0x%08X // %s", code, fmt.Sprintf(format, args...))
 }
 
 // apply writes an instruction of a destination and one or two sources; size is S or D.
-func (f *file) apply(op armOp, size string, d int, sources ...int) {
+func (t *translation) apply(op armOp, size string, d int, sources ...int) {
 	code, suffix := op.code|uint32(d), ".4s"
 	switch {
 	case op.wide == 0:
@@ -95,23 +96,23 @@ func (f *file) apply(op armOp, size string, d int, sources ...int) {
 		code |= uint32(s) << []int{5, 16}[i]
 		text += fmt.Sprintf(", v%d%s", s, suffix)
 	}
-	f.word(code, "%s", text)
+	t.word(code, "%s", text)
 }
 
 // halves runs do for each NEON register of a pair.
-func (f *file) halves(do func(h int)) {
+func (t *translation) halves(do func(h int)) {
 	do(0)
-	if !f.single {
+	if !t.single {
 		do(1)
 	}
 }
 
 // pair returns the pair that holds a register, by number.
-func (f *file) pair(i int) int {
-	for len(f.where) <= spare {
-		f.where = append(f.where, len(f.where))
+func (t *translation) pair(i int) int {
+	for len(t.where) <= spare {
+		t.where = append(t.where, len(t.where))
 	}
-	return f.where[i]
+	return t.where[i]
 }
 
 // numbered returns the number of a register such as Y5.
@@ -130,29 +131,29 @@ var (
 )
 
 // source returns the registers of an operand by half. One that lies in memory is loaded to the spare pair.
-func (f *file) source(operand string) [2]int {
-	i := 2 * f.pair(spare)
+func (t *translation) source(operand string) [2]int {
+	i := 2 * t.pair(spare)
 	switch m := constantAt.FindStringSubmatch(operand); {
-	case m != nil && f.constants:
+	case m != nil && t.constants:
 		offset, _ := strconv.Atoi(m[1])
 		i = firstConstant + offset/64
 		return [2]int{i, i}
 	case m != nil:
-		f.p("\tFMOVQ %s(%s), F%d", m[1], base, i)
+		t.p("\tFMOVQ %s(%s), F%d", m[1], base, i)
 		return [2]int{i, i}
 	case strings.Contains(operand, "("):
-		f.p("\tFLDPQ %s, (F%d, F%d)", f.general(operand, true), i, i+1)
+		t.p("\tFLDPQ %s, (F%d, F%d)", t.general(operand, true), i, i+1)
 	default:
-		i = 2 * f.pair(numbered(operand))
+		i = 2 * t.pair(numbered(operand))
 	}
 	return [2]int{i, i + 1}
 }
 
 // keepConstants loads those of sigmoid.
-func (f *file) keepConstants() {
-	f.p("\tMOVD $sigmoid<>(SB), %s", base)
+func (t *translation) keepConstants() {
+	t.p("\tMOVD $sigmoid<>(SB), %s", base)
 	for i := range size {
-		f.p("\tFMOVQ %d(%s), F%d", 64*i, base, firstConstant+i)
+		t.p("\tFMOVQ %d(%s), F%d", 64*i, base, firstConstant+i)
 	}
 }
 
@@ -170,14 +171,14 @@ func (f *file) oneByOne(pointers []string, body func(masked bool)) {
 }
 
 // multiplyElement adds to c the product of b and the first element of a.
-func (f *file) multiplyElement(size string, b, a, c int) {
+func (t *translation) multiplyElement(size string, b, a, c int) {
 	for h := range 2 {
-		n, m, d := uint32(2*f.pair(b)+h), uint32(2*f.pair(a)), uint32(2*f.pair(c)+h)
+		n, m, d := uint32(2*t.pair(b)+h), uint32(2*t.pair(a)), uint32(2*t.pair(c)+h)
 		operands := m<<16 | n<<5 | d
 		if size == "D" {
-			f.word(0x4FC01000|operands, "fmla v%d.2d, v%d.2d, v%d.d[0]", d, n, m)
+			t.word(0x4FC01000|operands, "fmla v%d.2d, v%d.2d, v%d.d[0]", d, n, m)
 		} else {
-			f.word(0x4F801000|operands, "fmla v%d.4s, v%d.4s, v%d.s[0]", d, n, m)
+			t.word(0x4F801000|operands, "fmla v%d.4s, v%d.4s, v%d.s[0]", d, n, m)
 		}
 	}
 }
@@ -185,7 +186,7 @@ func (f *file) multiplyElement(size string, b, a, c int) {
 // general translates a general register, an immediate, a parameter or an address. NEON has no address of a base, an
 // index and an offset, none with an index of 8 bytes for a number of 4, and none with an index for a pair: the scratch
 // register then has the sum.
-func (f *file) general(operand string, pair bool) string {
+func (t *translation) general(operand string, pair bool) string {
 	if r, ok := armGeneral[operand]; ok {
 		return r
 	}
@@ -194,7 +195,7 @@ func (f *file) general(operand string, pair bool) string {
 		if m[1] == "" && m[4] != "8" && !pair {
 			return fmt.Sprintf("(%s)(%s)", at, index)
 		}
-		f.p("\tADD %s, %s, %s", index, at, scratch)
+		t.p("\tADD %s, %s, %s", index, at, scratch)
 		return fmt.Sprintf("%s(%s)", m[1], scratch)
 	}
 	if m := indirect.FindStringSubmatch(operand); m != nil && armGeneral[m[2]] != "" {
@@ -204,55 +205,55 @@ func (f *file) general(operand string, pair bool) string {
 }
 
 // compare compares a register or what is in memory with a register or an immediate.
-func (f *file) compare(load, a, b string) {
+func (t *translation) compare(load, a, b string) {
 	in := func(operand string) string {
-		g := f.general(operand, false)
+		g := t.general(operand, false)
 		if strings.Contains(g, "(") {
-			f.p("\t%s %s, %s", load, g, scratch)
+			t.p("\t%s %s, %s", load, g, scratch)
 			return scratch
 		}
 		return g
 	}
-	f.p("\tCMP %s, %s", in(b), in(a))
+	t.p("\tCMP %s, %s", in(b), in(a))
 }
 
 // translate writes what an instruction of x86 becomes.
-func (f *file) translate(line string) {
+func (t *translation) translate(line string) {
 	op, rest, _ := strings.Cut(line, " ")
 	args := strings.Split(rest, ", ")
 	if scalar, ok := armScalar[op]; ok && !strings.HasPrefix(args[len(args)-1], "X") {
 		for i, a := range args {
-			args[i] = f.general(a, false)
+			args[i] = t.general(a, false)
 		}
-		f.p("\t%s", strings.TrimRight(scalar+" "+strings.Join(args, ", "), " "))
+		t.p("\t%s", strings.TrimRight(scalar+" "+strings.Join(args, ", "), " "))
 		return
 	}
 	switch op {
 	case "VZEROUPPER": // x86 alone
 	case "INCQ", "DECQ":
-		f.p("\t%s $1, %s", map[string]string{"INCQ": "ADDS", "DECQ": "SUBS"}[op], f.general(args[0], false))
+		t.p("\t%s $1, %s", map[string]string{"INCQ": "ADDS", "DECQ": "SUBS"}[op], t.general(args[0], false))
 	case "XORQ":
-		f.p("\tMOVD $0, %s", f.general(args[1], false))
+		t.p("\tMOVD $0, %s", t.general(args[1], false))
 	case "TESTQ", "TESTL":
-		f.compare("", args[0], "$0")
+		t.compare("", args[0], "$0")
 	case "CMPQ":
-		f.compare("MOVD", args[0], args[1])
+		t.compare("MOVD", args[0], args[1])
 	case "CMPB":
-		f.compare("MOVBU", args[0], args[1])
+		t.compare("MOVBU", args[0], args[1])
 	case "LEAQ":
 		m := indexed.FindStringSubmatch(args[0])
-		to := f.general(args[1], false)
-		f.p("\tADD %s%s, %s, %s", armGeneral[m[3]], shifts[m[4]], armGeneral[m[2]], to)
+		to := t.general(args[1], false)
+		t.p("\tADD %s%s, %s, %s", armGeneral[m[3]], shifts[m[4]], armGeneral[m[2]], to)
 		if m[1] != "" {
-			f.p("\tADD $%s, %s", m[1], to)
+			t.p("\tADD $%s, %s", m[1], to)
 		}
 	default:
-		f.translateVector(op, args)
+		t.translateVector(op, args)
 	}
 }
 
 // translateVector is translate for vectors of float32, float64 and integers.
-func (f *file) translateVector(op string, args []string) {
+func (t *translation) translateVector(op string, args []string) {
 	size, name := "S", op[:len(op)-1]
 	if strings.HasSuffix(op, "PD") || strings.HasSuffix(op, "SD") ||
 		strings.HasPrefix(op, "VP") && strings.HasSuffix(op, "Q") {
@@ -260,16 +261,16 @@ func (f *file) translateVector(op string, args []string) {
 	}
 	last := args[len(args)-1]
 	each := func(op armOp, operands ...string) {
-		d, sources := f.source(last), make([][2]int, len(operands))
+		d, sources := t.source(last), make([][2]int, len(operands))
 		for i, o := range operands {
-			sources[i] = f.source(o)
+			sources[i] = t.source(o)
 		}
-		f.halves(func(h int) {
+		t.halves(func(h int) {
 			var s []int
 			for _, pair := range sources {
 				s = append(s, pair[h])
 			}
-			f.apply(op, size, d[h], s...)
+			t.apply(op, size, d[h], s...)
 		})
 	}
 	if v, ok := armVector[name]; ok {
@@ -278,28 +279,28 @@ func (f *file) translateVector(op string, args []string) {
 	}
 	switch op {
 	case "MOVQ": // to a vector
-		f.p("\tFMOVD %s, F%d", f.general(args[0], false), f.source(last)[0])
+		t.p("\tFMOVD %s, F%d", t.general(args[0], false), t.source(last)[0])
 	case "VMOVUPS", "VMOVUPD", "VMOVSD":
-		f.moveVector(op, args[0], args[1])
+		t.moveVector(op, args[0], args[1])
 	case "VBROADCASTSS", "VBROADCASTSD":
-		d := f.source(last)
+		d := t.source(last)
 		element := !strings.HasPrefix(args[0], "X") && !strings.Contains(args[0], "(FP)")
 		if !strings.HasPrefix(args[0], "X") {
-			f.p("\tFMOV%s %s, F%d", size, f.general(args[0], false), d[0])
+			t.p("\tFMOV%s %s, F%d", size, t.general(args[0], false), d[0])
 		}
 		if !element { // multiplyElement takes the first
-			code, t := map[string]uint32{"S": 0x4E040400, "D": 0x4E080400}[size], strings.ToLower(size)
+			code, of := map[string]uint32{"S": 0x4E040400, "D": 0x4E080400}[size], strings.ToLower(size)
 			for _, to := range []int{d[1], d[0]} {
-				f.word(code|uint32(d[0])<<5|uint32(to), "dup v%d.%s%s, v%d.%s[0]", to,
-					map[string]string{"S": "4", "D": "2"}[size], t, d[0], t)
+				t.word(code|uint32(d[0])<<5|uint32(to), "dup v%d.%s%s, v%d.%s[0]", to,
+					map[string]string{"S": "4", "D": "2"}[size], of, d[0], of)
 			}
 		}
 	case "VFMADD213PS", "VFMADD213PD": // d ← a d + c: into the spare pair, which then is d
-		f.copyVector(args[0], "Y15")
-		d, a, c := f.source(last), f.source(args[1]), f.source("Y15")
-		f.halves(func(h int) { f.apply(armVector["VFMADD231P"], size, c[h], a[h], d[h]) })
+		t.copyVector(args[0], "Y15")
+		d, a, c := t.source(last), t.source(args[1]), t.source("Y15")
+		t.halves(func(h int) { t.apply(armVector["VFMADD231P"], size, c[h], a[h], d[h]) })
 		i := numbered(last)
-		f.where[i], f.where[spare] = f.where[spare], f.where[i]
+		t.where[i], t.where[spare] = t.where[spare], t.where[i]
 	case "VSQRTPS":
 		each(fsqrt, args[0])
 	case "VCVTPS2DQ", "VCVTPD2DQY": // float64 to integers of 64 bits at once
@@ -309,7 +310,7 @@ func (f *file) translateVector(op string, args []string) {
 		each(scvtf, args[0])
 	case "VPMOVSXDQ": // they are
 	case "VPSRAD", "VPSLLD", "VPSLLQ":
-		f.shift(op, size, args)
+		t.shift(op, size, args)
 	case "VCMPPS", "VCMPPD":
 		switch args[0] {
 		case "$1", "$17": // less
@@ -325,7 +326,7 @@ func (f *file) translateVector(op string, args []string) {
 			log.Fatalf("no NEON for %s %s", op, strings.Join(args, ", "))
 		}
 	case "VBLENDVPS", "VBLENDVPD":
-		f.copyVector(args[2], last)
+		t.copyVector(args[2], last)
 		each(bit, args[1], args[0])
 	default:
 		log.Fatalf("no NEON for %s %s", op, strings.Join(args, ", "))
@@ -333,43 +334,43 @@ func (f *file) translateVector(op string, args []string) {
 }
 
 // copyVector copies a register or a constant.
-func (f *file) copyVector(from, to string) {
+func (t *translation) copyVector(from, to string) {
 	if from == to {
 		return
 	}
-	d, s := f.source(to), [2]int{}
-	if m := constantAt.FindStringSubmatch(from); m != nil && !f.constants {
-		f.halves(func(h int) { f.p("\tFMOVQ %s(%s), F%d", m[1], base, d[h]) })
+	d, s := t.source(to), [2]int{}
+	if m := constantAt.FindStringSubmatch(from); m != nil && !t.constants {
+		t.halves(func(h int) { t.p("\tFMOVQ %s(%s), F%d", m[1], base, d[h]) })
 		return
 	}
-	s = f.source(from)
-	f.halves(func(h int) { f.apply(orr, "S", d[h], s[h], s[h]) })
+	s = t.source(from)
+	t.halves(func(h int) { t.apply(orr, "S", d[h], s[h], s[h]) })
 }
 
 // moveVector loads, stores or copies.
-func (f *file) moveVector(op, from, to string) {
+func (t *translation) moveVector(op, from, to string) {
 	load := !strings.HasPrefix(from, "X") && !strings.HasPrefix(from, "Y")
-	pair := !f.single && op != "VMOVSD"
+	pair := !t.single && op != "VMOVSD"
 	reg, at := from, to
 	if load {
 		reg, at = to, from
 	}
 	if !constantAt.MatchString(at) {
-		at = f.general(at, pair)
+		at = t.general(at, pair)
 	}
-	r := f.source(reg)
+	r := t.source(reg)
 	move := func(op, registers string) {
 		if load {
-			f.p("\t%s %s, %s", op, at, registers)
+			t.p("\t%s %s, %s", op, at, registers)
 		} else {
-			f.p("\t%s %s, %s", op, registers, at)
+			t.p("\t%s %s, %s", op, registers, at)
 		}
 	}
 	one := fmt.Sprintf("F%d", r[0])
 	switch {
 	case constantAt.MatchString(from), at[0] == 'Y':
-		f.copyVector(from, to)
-	case f.single:
+		t.copyVector(from, to)
+	case t.single:
 		move("FMOVS", one)
 	case op == "VMOVSD":
 		move("FMOVD", one)
@@ -383,7 +384,7 @@ func (f *file) moveVector(op, from, to string) {
 }
 
 // shift shifts integers to the left, or with their sign to the right.
-func (f *file) shift(op, size string, args []string) {
+func (t *translation) shift(op, size string, args []string) {
 	by, _ := strconv.Atoi(args[0][1:])
 	width, suffix := 32, "4s"
 	if size == "D" {
@@ -393,9 +394,9 @@ func (f *file) shift(op, size string, args []string) {
 	if op == "VPSRAD" {
 		code, name, immediate = 0x4F000400, "sshr", 2*width-by
 	}
-	s, d := f.source(args[1]), f.source(args[2])
-	f.halves(func(h int) {
-		f.word(code|uint32(immediate)<<16|uint32(s[h])<<5|uint32(d[h]), "%s v%d.%s, v%d.%s, #%d", name, d[h], suffix,
+	s, d := t.source(args[1]), t.source(args[2])
+	t.halves(func(h int) {
+		t.word(code|uint32(immediate)<<16|uint32(s[h])<<5|uint32(d[h]), "%s v%d.%s, v%d.%s, #%d", name, d[h], suffix,
 			s[h], suffix, by)
 	})
 }
@@ -406,7 +407,8 @@ func translateFile(name string) {
 	if err != nil {
 		log.Fatal(err)
 	}
-	f := &file{isa: neon[0]}
+	f := newFile()
+	f.isa = neon[0]
 	f.p("// Code generated from %s by base/kernel/internal/gen; DO NOT EDIT.\n", filepath.Base(name))
 	for line := range strings.Lines(string(text)) {
 		code, _, comment := strings.Cut(strings.TrimRight(line, "\n"), "//")
@@ -537,18 +539,18 @@ func tileBFMMLA(f *file) {
 }
 
 // zipHalves sets register low to the low halves of two registers and register high to the high ones.
-func (f *file) zipHalves(low, high, n, m int) {
-	f.permute("zip1", 0x4EC03800, "2d", low, n, m)
-	f.permute("zip2", 0x4EC07800, "2d", high, n, m)
+func (t *translation) zipHalves(low, high, n, m int) {
+	t.permute("zip1", 0x4EC03800, "2d", low, n, m)
+	t.permute("zip2", 0x4EC07800, "2d", high, n, m)
 }
 
 // permute writes an instruction that takes elements of two registers.
-func (f *file) permute(name string, code uint32, suffix string, d, n, m int) {
-	f.word(code|uint32(m<<16|n<<5|d), "%s v%d.%s, v%d.%s, v%d.%s", name, d, suffix, n, suffix, m, suffix)
+func (t *translation) permute(name string, code uint32, suffix string, d, n, m int) {
+	t.word(code|uint32(m<<16|n<<5|d), "%s v%d.%s, v%d.%s, v%d.%s", name, d, suffix, n, suffix, m, suffix)
 }
 
 // narrowHalves rounds two registers of float32 to one of bfloat16.
-func (f *file) narrowHalves(low, high, d int) {
-	f.word(0x0EA16800|uint32(low<<5|d), "bfcvtn v%d.4h, v%d.4s", d, low)
-	f.word(0x4EA16800|uint32(high<<5|d), "bfcvtn2 v%d.8h, v%d.4s", d, high)
+func (t *translation) narrowHalves(low, high, d int) {
+	t.word(0x0EA16800|uint32(low<<5|d), "bfcvtn v%d.4h, v%d.4s", d, low)
+	t.word(0x4EA16800|uint32(high<<5|d), "bfcvtn2 v%d.8h, v%d.4s", d, high)
 }

@@ -261,7 +261,7 @@ func (f *file) store(reg, at string, h int, masked bool) {
 func amx(f *file) {
 	f.begin("stripAMX", "cfg *[64]byte, steps int, a *uint32, rs, arest int, b *uint32, bstep, brest int, "+
 		"c *float32, cs, panels, add, parts int", "AX")
-	f.tileConfig("AX")
+	f.bytesOf(ldtilecfg("AX"), "LDTILECFG (AX)")
 	f.in("MOVQ rs+24(FP), R8")
 	f.in("SHLQ $2, R8")
 	f.in("MOVQ $%d, R9", 8*f.lanes)
@@ -286,7 +286,7 @@ func amx(f *file) {
 	f.in("JMP sum")
 	f.p("zero:")
 	for t := range 4 {
-		f.tileZero(t)
+		f.bytesOf(tilezero(t), "TILEZERO TMM%d", t)
 	}
 	f.p("sum:")
 	f.in("MOVQ parts+96(FP), BX")
@@ -330,6 +330,6 @@ func amx(f *file) {
 	f.in("LEAQ (R13)(AX*4), R13")
 	f.in("DECQ R12")
 	f.in("JNZ panel")
-	f.tileRelease()
+	f.bytesOf(tilerelease(), "TILERELEASE")
 	f.end()
 }
