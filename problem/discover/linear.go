@@ -295,7 +295,8 @@ func weighted(a, b []float64) []float64 {
 }
 
 // decimal scales coefficients such that they have few digits: three beside a coefficient of 1, or those of whole
-// numbers up to a hundred thousand, whichever are fewer in all; false if no factor does that within a tolerance.
+// numbers up to a thousand (10⁵ with three sizes), whichever are fewer in all; false if no factor does that within a
+// tolerance.
 func decimal(a []float64, tolerance float64) (best []float64, ok bool) {
 	most, fewest := max(slices.Max(a), -slices.Min(a)), math.Inf(1)
 	try := func(factor, unit, cost float64, round func(v float64) float64) {
@@ -318,7 +319,15 @@ func decimal(a []float64, tolerance float64) (best []float64, ok bool) {
 			try(1/math.Abs(v), 1, 0, func(v float64) float64 { return rounded(v, 3) })
 		}
 	}
-	for n := 1.0; n <= min(100_000, 0.1/tolerance); n++ {
+	// A single ratio is near to one of whole numbers below 10⁵ by chance, two are not.
+	sizes, limit := map[float64]bool{0: true}, 1000.0
+	for _, v := range a {
+		sizes[rounded(math.Abs(v)/most, 6)] = true
+	}
+	if len(sizes) > 3 {
+		limit = 100_000
+	}
+	for n := 1.0; n <= min(limit, 0.1/tolerance); n++ {
 		unit := math.Pow(10, math.Floor(math.Log10(n)))
 		if n >= 2*unit {
 			unit *= 10
