@@ -98,7 +98,7 @@ func apart(ctx context.Context, set constraint.Set, data *dataset.Points, pool *
 	first, worst, rows := f.Beyond(evidence.Far)
 	if rows == 0 {
 		if _, worst, rows = f.Beyond(f.Rounded()); rows > 0 {
-			remark = fmt.Sprintf("%d of %d rows are beside the set, more than rounding of numbers explains; row %d "+
+			remark = fmt.Sprintf("%d of %d rows are further from the set than double precision explains; row %d "+
 				"(from 0) the most, %q by %.3g: %s. Samples will lie on it; %s", rows, data.N, worst,
 				names[f.Gaps[worst].Component], f.Gaps[worst].Excess, f.Tell(worst), remedy)
 		}

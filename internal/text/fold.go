@@ -10,7 +10,7 @@ var (
 	colours = regexp.MustCompile("\x1b\\[[0-9;]*m")
 	gaps    = regexp.MustCompile("  +")
 	words   = regexp.MustCompile("( *)([^ ]+)")
-	command = regexp.MustCompile(`^(\w+:? +)?landing `) // perhaps behind a label
+	command = regexp.MustCompile(`^( *\w+:? +| +)landing `) // indented, or behind a label
 )
 
 // seen is how many characters of a line a terminal shows.
@@ -41,7 +41,7 @@ func fold(b *strings.Builder, line string, width int) {
 	}
 	bare := strings.TrimLeft(line, " ")
 	hang, next := min(len(line)-len(bare)+2, width/2), "\n"
-	if command.MatchString(bare) {
+	if command.MatchString(line) {
 		next, width = " \\\n", width-2
 	} else {
 		for _, gap := range gaps.FindAllStringIndex(line, -1) { // columns that begin in the left half

@@ -86,6 +86,7 @@ func TestFold(t *testing.T) {
 	for _, c := range []struct{ s, want string }{
 		{"key  a reason that is long", "key  a reason that\n     is long"}, {"short", "short"},
 		{"  landing check a b c d", "  landing check a \\\n    b c d"},
+		{"landing trains a model of x", "landing trains a\n  model of x"},
 		{"averyveryverylongwordthatdoesnotfit x", "averyveryverylongwordthatdoesnotfit\n  x"},
 	} {
 		testkit.Equal(t, Fold(c.s, 20), c.want)

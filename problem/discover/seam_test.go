@@ -38,3 +38,17 @@ func TestSeams(t *testing.T) {
 		}
 	}
 }
+
+// Whole degrees end at 359, and are angles of a circle however many rows there are. Those that end at 356 are not.
+func TestSeamOfWholeDegrees(t *testing.T) {
+	for _, n := range []int{2000, 4000} {
+		x := make([]float64, 2*n)
+		for i := range n {
+			u := float64(i) / float64(n)
+			x[2*i], x[2*i+1] = math.Floor(360*u), math.Floor(357*u)
+		}
+		if got := Seams(x, n, 2); len(got) != 1 || got[0].Column != 0 {
+			t.Errorf("%d rows: %v", n, got)
+		}
+	}
+}

@@ -312,8 +312,12 @@ const (
 // thins out, or ends elsewhere, does not.
 func (c Column) Circle() string {
 	const near = 8
+	place := 0.0 // whole degrees end at 359
+	if c.Decimals >= 0 {
+		place = 1.5 * math.Pow10(-c.Decimals)
+	}
 	for _, r := range angleRanges {
-		if c.Min-r.low < near*c.SpaceLow && r.high-c.Max < near*c.SpaceHigh && c.Distinct > seamValues &&
+		if c.Min-r.low < near*c.SpaceLow+place && r.high-c.Max < near*c.SpaceHigh+place && c.Distinct > seamValues &&
 			c.Min >= r.low && c.Max <= r.high && c.Max-c.Min > seamShare*(r.high-r.low) {
 			return r.unit
 		}
