@@ -53,8 +53,8 @@ func absent(cell string) bool {
 var minus = strings.NewReplacer("\u2212", "-", "\u2013", "-", "\u2010", "-", "\u2011", "-", "\ufe63", "-", "\uff0d",
 	"-")
 
-// ascii returns a cell with a minus sign that is read, where it has another one, and an e for the D of Fortran before an
-// exponent with a sign or two digits, behind a number with decimals: 12D34 is a code.
+// ascii returns a cell with a minus sign that is read, where it has another one, and an e for the D of Fortran between
+// a number with decimals and an exponent with a sign or two digits: 12D34 is a code.
 func ascii(cell string) string {
 	if k := strings.IndexAny(cell, "dD"); k > 0 && strings.ContainsAny(cell[:k], ".,") &&
 		k+2 < len(cell) && strings.Trim(cell[k+1:], "+-0123456789") == "" {

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/landing-diffusion/landing/base/parallel"
 	"github.com/landing-diffusion/landing/constraint/mesh"
@@ -130,7 +129,7 @@ func TestForecast(t *testing.T) {
 		Config:  train.Config{Epochs: 100, Batch: 32, Refresh: 10, LearningRate: 1e-3, Average: 0.9},
 		Learned: langevin.Starts([]float64{0, 0, 1, 1, 0, 0}, 3, 1000), Before: 500,
 		Method:  pathmatch.New(p, pathmatch.Options{}),
-		Network: score.Config{Dim: 3, Momentum: true, Width: 16, Layers: 1}, Now: time.Now,
+		Network: score.Config{Dim: 3, Momentum: true, Width: 16, Layers: 1},
 	}}
 	f := find(run(t, in), "forecast", "")[0]
 	n := f.Numbers

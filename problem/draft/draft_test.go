@@ -537,7 +537,7 @@ func TestParquetKinds(t *testing.T) {
 	testkit.OK(t, parquet.WriteFile("p.parquet", prices))
 	d := testkit.Must(New(Options{Path: "w.parquet"}))
 	testkit.Contains(t, strings.Join(d.Notes, "\n"), "it holds a string, which is not read", "words")
-	testkit.Refused(t, testkit.Err(New(Options{Path: "p.parquet"})), "it holds a decimal, which is not read", "decimals")
+	testkit.Refused(t, testkit.Err(New(Options{Path: "p.parquet"})), "it holds a decimal, which is not read", "prices")
 	d = testkit.Must(New(Options{Path: "p.parquet", Clean: "c.csv"}))
 	testkit.Equal(t, d.Cleaned.Columns, 1, "columns without decimals")
 }
