@@ -157,9 +157,7 @@ func unmarked(cell string) (number, mark string) {
 	}
 	mark = strings.ReplaceAll(cell[len(number):], " ", "")
 	letter := strings.TrimPrefix(mark, "°")
-	direction := len(letter) == 1 && strings.Contains("NESW", letter)
-	below := letter == "S" || letter == "W"
-	if direction && !(below && number[0] == '-') ||
+	if letter == "N" || letter == "E" || (letter == "S" || letter == "W") && number[0] != '-' ||
 		utf8.RuneCountInString(mark) == 1 && strings.Contains("%°"+money, mark) {
 		return number, mark
 	}

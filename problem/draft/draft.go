@@ -430,9 +430,7 @@ func (l *loaded) roles(o Options, d *Draft) error {
 		l.coordinate = []int{latitude, longitude}
 	} else if at := l.coordinate; len(at) == 2 {
 		a, b := columns[at[0]], columns[at[1]]
-		unit := slices.ContainsFunc(at, func(j int) bool {
-			return lengths.MatchString(l.names[j]) && !strings.Contains(strings.ToLower(l.names[j]), "deg")
-		})
+		unit := slices.ContainsFunc(at, func(j int) bool { return lengths.MatchString(l.names[j]) })
 		if !unit && (degrees(a, b, s.Header) || degrees(b, a, s.Header)) {
 			l.note("%s and %s are taken for places in a plane, but could be latitude and longitude in degrees: if "+
 				"they are, call them so in the first line of the file", l.names[at[0]], l.names[at[1]])
@@ -469,8 +467,8 @@ func (l *loaded) roles(o Options, d *Draft) error {
 // radians are in names of columns in this unit.
 var radians = regexp.MustCompile(`(?i)(^|[^a-z])rad(ians?)?([^a-z]|$)`)
 
-// lengths are units in brackets that are no angle's, as [m/s], but for degrees.
-var lengths = regexp.MustCompile(`[\[(] *[a-zA-Z]*[mskgCKW][a-zA-Z/^0-9]* *[\])]`)
+// lengths are units in brackets that are no angle's, as [m/s], with a letter for thousands at most: (deg) is none.
+var lengths = regexp.MustCompile(`[\[(] *[a-zA-Zµ]?[mskgCKW][a-zA-Z/^0-9]* *[\])]`)
 
 // latLon finds columns that the header calls latitude and longitude and that can be; −1: none.
 func latLon(s *dataset.Survey, columns []discover.Column) (latitude, longitude int) {

@@ -428,7 +428,7 @@ func TestEarth(t *testing.T) {
 		{"x,y", turned, "points", "x and y are taken for places in a plane"},
 		{"phi,lambda", both, "points", "could be latitude and longitude"},
 		{"phi (deg),lambda (deg)", both, "points", "could be latitude and longitude"},
-		{"a [Degrees],b [m]", both, "points", ""},
+		{"a [Degrees],b [µm]", both, "points", ""},
 		{"age,height", cm, "points", ""},
 		{"decimalLongitude,decimalLatitude", turned, "earth", ""},
 		{"Breitengrad,Längengrad", both, "earth", ""},
