@@ -15,7 +15,7 @@ import (
 // purpose those tests must pass again.
 func TestDrawsAreKept(t *testing.T) {
 	const n = 300
-	for _, p := range All() {
+	for _, p := range all {
 		if p.chains != nil {
 			continue
 		}
