@@ -294,9 +294,9 @@ func (g *Ridge) normal(dst, u []float64, ε float64) {
 	}
 }
 
-// Group is O(n) as the reference implementation writes it, h = XXᵀ − I with the upper triangle row by row: h(X) and all
-// that follows from it are those of the package zoo's XᵀX − I at Xᵀ. For Π it has the reference's (V − XVᵀX)/2, which is
-// exact on the group only.
+// Group is O(n) as the reference implementation writes it, h = XXᵀ − I with the upper triangle row by row: h(X) and
+// all that follows from it are those of the package zoo's XᵀX − I at Xᵀ. For Π it has the reference's (V − XVᵀX)/2,
+// which is exact on the group only.
 type Group struct {
 	constraint.Set // O(n) or SO(n) of package zoo
 	n              int
