@@ -110,13 +110,8 @@ const (
 	priorWork    = 1 << 39
 )
 
-// A share of the ends has at least fewestEnds. In more than farDirections the ends of different rows do not meet, and a
-// row without an end has no samples near, so there it has one of each row, of at most mostStarts.
-const (
-	fewestEnds    = 100
-	farDirections = 50
-	mostStarts    = 2000
-)
+// fewestEnds is how many ends a share of them has at least.
+const fewestEnds = 100
 
 // priorPaths returns how many paths an empirical prior takes: as many from each
 // training row, more than one where rows are few, for samples that begin at one state are
@@ -131,11 +126,7 @@ func priorPaths(l *Loaded) int {
 		room := priorNumbers / (float64(rows) * float64(l.Process.Schedule.N+1) * float64(l.Data.D))
 		rows *= min((PriorEnds+rows-1)/rows, max(1, int(room)))
 	}
-	least := fewestEnds
-	if l.Data.D-len(l.Process.Set.Equalities()) > farDirections {
-		least = max(least, min(len(l.learned())/l.Data.D, mostStarts))
-	}
-	return method.Shared(rows, l.Problem.Train.Preparation, least)
+	return method.Shared(rows, l.Problem.Train.Preparation, fewestEnds)
 }
 
 // empiricalPrior returns the ends of forward paths from the training rows.

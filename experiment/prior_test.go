@@ -308,21 +308,3 @@ func TestLostDraws(t *testing.T) {
 		}
 	}
 }
-
-// In many directions a share of the paths leaves each training row an end; in few it leaves fewestEnds.
-func TestEndsOfEachRow(t *testing.T) {
-	for _, dim := range []int{farDirections + 1, farDirections + 2} { // the sphere has a direction less
-		rows := make([][]float64, 300)
-		for i := range rows {
-			rows[i] = make([]float64, dim)
-			rows[i][i%dim] = 1 - 2*float64(i/dim%2)
-		}
-		l := testkit.Must(ofRows(t, fmt.Sprintf("name: s\nprior: empirical\nset: {kind: sphere, dim: %d}\n", dim), rows,
-			"train.epochs=1", "train.preparation=0.002"))
-		want := fewestEnds
-		if dim-1 > farDirections {
-			want = len(l.learned()) / dim
-		}
-		testkit.Equal(t, priorPaths(l), want, fmt.Sprintf("ends on a sphere in R^%d", dim))
-	}
-}

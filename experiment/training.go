@@ -193,7 +193,7 @@ func (t *training) trains(m score.Model[float32]) {
 	p := t.run.Problem
 	t.source = t.run.Method.Source(t.run.learned(), t.run.Pool)
 	t.trainer = train.New(p.Train.Config(p.Seed, p.Condition.Drop), t.source, m, t.run.Pool)
-	if t.watch.now != nil { // otherwise the first process says what to do
+	if t.watch.now != nil { // other processes of MPI have no clock: the first one decides
 		t.trainer.Now = t.watch.now
 	}
 }

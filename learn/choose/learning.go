@@ -19,7 +19,7 @@ const (
 	torsionWave    = 2. // and how many octaves, of molecules by internal coordinates
 	torsionOctaves = 2
 	batchRows      = 1024
-	smallBatch     = 128     // where paths take most of the time
+	smallBatch     = 128     // where spreads are uneven and paths take most of the time
 	manyBatches    = 16      // of an epoch
 	pathNumbers    = 1 << 27 // that paths may be: a gigabyte
 	centred        = 10_000  // coordinates up to which config.yaml holds their means and standard deviations
@@ -41,6 +41,7 @@ func Learning(l *Measures, n Noise) (out []Choice) {
 	add("network.unit", unit, "the root mean square of their coordinates about it")
 
 	width, layers, octaves := sizes(l)
+	narrow := false // some directions: their spread needs many updates
 	add("network.width", width, "for %d coordinates", l.Coordinates)
 	add("network.layers", layers, "for %d coordinates", l.Coordinates)
 	switch {
@@ -55,7 +56,8 @@ func Learning(l *Measures, n Noise) (out []Choice) {
 	default:
 		add("network.octaves", 0, "waves of %d coordinates would be most of the input", l.Coordinates)
 		moving := slices.DeleteFunc(slices.Clone(l.Scales), func(s float64) bool { return s <= one*l.Spread })
-		if len(moving) > 0 && slices.Max(moving) > uneven*slices.Min(moving) && l.Coordinates <= centred {
+		apart := len(moving) > 0 && slices.Max(moving) > uneven*slices.Min(moving)
+		if narrow = apart && l.Coordinates <= centred; narrow {
 			add("network.scales", l.Scales, "the largest is more than %d times the least", uneven)
 		}
 	}
@@ -70,7 +72,7 @@ func Learning(l *Measures, n Noise) (out []Choice) {
 	add("train.window", window, "%s", why)
 	batch, paths := batches(l.Rows, l.Coordinates, steps)
 	cost := pathCost(l, steps, rowWork(l, width, layers, octaves))
-	if cost > float64(steps) && batch > smallBatch && !l.Torsions {
+	if narrow && cost > float64(steps) && batch > smallBatch {
 		add("train.batch", smallBatch, "paths take most of the time: more updates cost little")
 	} else {
 		add("train.batch", batch, "at most %d of the rows", batchRows)
@@ -221,7 +223,7 @@ func Draws(l *Measures, n Noise, levels int) (out []Choice) {
 
 // batches returns how many rows a batch has, and how many paths a refresh. An epoch is what a clock
 // counts, and what a plan of rates is made of, so there should be many in any time that is given:
-// it has 16 batches at most. Rows beyond them lose nothing: paths are made anew all the time, and
+// it has 16 batches of batchRows at most. Rows beyond them lose nothing: paths are made anew all the time, and
 // begin at others then. Nor may the paths, of (N + 1)d numbers each, fill the memory.
 func batches(rows, d, steps int) (batch, paths int) {
 	batch = min(batchRows, rows)

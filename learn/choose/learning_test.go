@@ -44,15 +44,16 @@ func TestBatches(t *testing.T) {
 	}
 }
 
-// Batches are small where a step of a path costs more than a row of the network, as it does with many components.
+// Batches are small where spreads are uneven and a step of a path costs more than a row of the network, as it does with
+// many components.
 func TestSmallBatch(t *testing.T) {
 	for _, c := range []struct {
 		rows, components int
-		torsions         bool
+		widest           float64
 		want             int
-	}{{2000, 1, false, 1024}, {2000, 5000, false, 128}, {100, 5000, false, 100}, {2000, 5000, true, 1024}} {
+	}{{2000, 1, 11, 1024}, {2000, 5000, 11, 128}, {100, 5000, 11, 100}, {2000, 5000, 9, 1024}} {
 		l := earth
-		l.Rows, l.Components, l.Torsions = c.rows, c.components, c.torsions
+		l.Rows, l.Components, l.Coordinates, l.Scales = c.rows, c.components, 20, []float64{1, c.widest}
 		out := Learning(&l, Noise{Steps: 50, Horizon: 1, Max: 1, Min: 0.1})
 		testkit.Equal(t, chosen(out, "train.batch"), any(c.want), fmt.Sprint(c))
 	}

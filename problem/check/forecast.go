@@ -110,7 +110,9 @@ func (t *Training) Cost(ctx context.Context, set constraint.Set, pool *parallel.
 		return Cost{}, err
 	}
 	trainer := train.New(cfg, t.Method.Source(langevin.Starts(t.Learned, d, cfg.Batch), pool), model, pool)
-	trainer.Now = t.Now
+	if t.Now != nil {
+		trainer.Now = t.Now
+	}
 	var before train.State
 	row := math.Inf(1)
 	for !trainer.Done() {

@@ -38,11 +38,11 @@ func (t *tree) branch(i int) (out [][]float64) {
 type turns []bool
 
 // delta writes b − a into dst, the shorter way of turns, and returns its length.
-func (on turns) delta(dst, a, b []float64) float64 {
+func (whole turns) delta(dst, a, b []float64) float64 {
 	sum := 0.0
 	for j := range dst {
 		d := b[j] - a[j]
-		if on[j] {
+		if whole[j] {
 			d -= 2 * math.Pi * math.Round(d/(2*math.Pi))
 		}
 		dst[j] = d
@@ -53,14 +53,14 @@ func (on turns) delta(dst, a, b []float64) float64 {
 
 // nearest returns the node of t that is nearest to q. Nodes hold angles without limits in
 // [−π, π], and q is brought there.
-func (t *tree) nearest(on turns, q []float64) int {
-	on.wrap(q)
+func (t *tree) nearest(whole turns, q []float64) int {
+	whole.wrap(q)
 	best, at := math.Inf(1), 0
 	for i := range t.parent {
 		sum := 0.0
 		for j, v := range t.q[i*t.m : (i+1)*t.m] {
 			d := math.Abs(v - q[j])
-			if on[j] && d > math.Pi {
+			if whole[j] && d > math.Pi {
 				d = 2*math.Pi - d
 			}
 			sum += d * d
@@ -72,9 +72,9 @@ func (t *tree) nearest(on turns, q []float64) int {
 	return at
 }
 
-func (on turns) wrap(q []float64) {
+func (whole turns) wrap(q []float64) {
 	for j, v := range q {
-		if on[j] && math.Abs(v) > math.Pi {
+		if whole[j] && math.Abs(v) > math.Pi {
 			q[j] = v - 2*math.Pi*math.Round(v/(2*math.Pi))
 		}
 	}

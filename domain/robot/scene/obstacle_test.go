@@ -80,7 +80,7 @@ func TestChords(t *testing.T) {
 		}
 		for _, o := range append(obstacles(), cloud) {
 			φ, s, n := o.Chord(a, b)
-			testkit.Equal(t, o.ChordDistance(a, b), φ, o.Name)
+			testkit.Near(t, o.ChordDistance(a, b), φ, 1e-15, o.Name)
 			for k := range 101 {
 				if on := o.Distance(axpy(a, float64(k)/100, sub(b, a))); on < φ-1e-12 {
 					t.Errorf("%s: %v on a chord, at least %v", o.Name, on, φ)

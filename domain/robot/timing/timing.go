@@ -167,7 +167,8 @@ func furthest(bounds []bound) float64 {
 }
 
 // stretch slows the motion down until no cubic between knots is beyond a bound and no segment is too short, at times of
-// whole nanoseconds, as files have them.
+// whole nanoseconds, as files have them. least is a thousandth of a second or more, so that each pass gains more than
+// rounding takes.
 func (m *Motion) stretch(b Bounds, least float64) {
 	for {
 		for i, t := range m.Time {
