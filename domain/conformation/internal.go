@@ -16,8 +16,8 @@ import (
 
 // An Internal is the conformations of a Set by internal coordinates. The bonds make a tree, in which each atom i is
 // placed by the length of its bond to p, the angle i–p–q and the torsion i–p–q–r: r is the atom before q, or, for all
-// neighbours of p but the first, that first one, so that one torsion turns them all. With Tilt, if a rigid group has p and
-// two of these neighbours, but not q, the first is q for the second, so that one angle tilts the group. A point is
+// neighbours of p but the first, that first one, so that one torsion turns them all. With Tilt, if a rigid group has p
+// and two of these neighbours, but not q, the first is q for the second, so that one angle tilts the group. A point is
 //
 //	(cos φ, sin φ)   of each torsion about a bond, on a circle
 //	u                of each angle, and of torsions that have a range or are of a centre with a hand:
