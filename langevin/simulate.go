@@ -46,12 +46,6 @@ func (p *Paths) folded(i, k int) (ym []float64, ok bool) {
 	return f.ym[2*e*p.Dim : 2*(e+1)*p.Dim], true
 }
 
-// Folded reports whether an elastic wall sent back the step to x_k of path i.
-func (p *Paths) Folded(i, k int) bool {
-	_, ok := p.folded(i, k)
-	return ok
-}
-
 // Proposal returns y_k of path i: where its step from x_{k−1} would have ended without
 // walls. It is x_k but where an elastic wall sent the step back.
 func (p *Paths) Proposal(i, k int) []float64 {

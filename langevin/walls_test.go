@@ -373,7 +373,7 @@ func TestElasticPathsAreReproducible(t *testing.T) {
 				for i := range 40 {
 					for k := 1; k <= p.Schedule.N; k++ {
 						all = append(append(all, paths.Proposal(i, k)...), paths.Origin(i, k)...)
-						if paths.Folded(i, k) {
+						if &paths.Proposal(i, k)[0] != &paths.At(i, k)[0] {
 							folded++
 						} else if &paths.Proposal(i, k)[0] != &paths.At(i, k)[0] ||
 							&paths.Origin(i, k)[0] != &paths.At(i, k-1)[0] {

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -117,27 +116,6 @@ func (z *NPZ) read(name string, most int) (Array, error) {
 	}
 	// The end is also where the checksum is compared.
 	return a, expectEnd(r)
-}
-
-// DecodeNPZ reads all arrays of an NPZ archive of the given size, by name.
-func DecodeNPZ(r io.ReaderAt, size int64) (map[string]Array, error) {
-	z, err := NewNPZ(r, size)
-	if err != nil {
-		return nil, err
-	}
-	return z.all()
-}
-
-func (z *NPZ) all() (map[string]Array, error) {
-	arrays := make(map[string]Array)
-	for _, name := range z.names {
-		a, err := z.Read(name, math.MaxInt)
-		if err != nil {
-			return nil, err
-		}
-		arrays[name] = a
-	}
-	return arrays, nil
 }
 
 // Pick reads an array of at most `most` elements from an open NPY or NPZ file; messages use the file's path. From an

@@ -120,14 +120,12 @@ func (g *dag) push(n node) int32 {
 }
 
 // instead adds what takes the place of node i: faults are laid to the same operation of the formula.
-func (g *dag) instead(i int32, add func() int32) int32 {
+func (g *dag) instead(i int32, add func() int32) (j int32) {
 	if g.of[i] == i {
 		return add()
 	}
-	here, cause := g.here, g.cause
-	g.here, g.cause = g.place[i], g.of[i]
-	defer func() { g.here, g.cause = here, cause }()
-	return add()
+	g.differentiate(i, func() { j = add() })
+	return j
 }
 
 func (g *dag) constant(c float64) int32 { return g.push(node{op: opConst, a: -1, b: -1, c: c}) }

@@ -57,7 +57,6 @@ func NewNumbers(dim int, let Definitions, entries []Entry, given ...string) (*Nu
 // A Potential is f(x) of one formula, with its exact gradient. It is a langevin.Energy,
 // and may be used by several goroutines at once.
 type Potential struct {
-	program *expr.Program
 	dim     int
 	scratch sync.Pool
 }
@@ -80,7 +79,7 @@ func NewPotential(dim int, let Definitions, text string, given ...string) (*Pote
 	if err != nil {
 		return nil, &Error{"expr", err}
 	}
-	p := &Potential{program: program, dim: b.Dim()}
+	p := &Potential{dim: b.Dim()}
 	p.scratch.New = func() any { return program.NewEvaluator() }
 	return p, nil
 }

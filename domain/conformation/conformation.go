@@ -70,6 +70,8 @@ type Spec struct {
 	Rigid [][]int
 	// AngleUnit is the κ of an Internal, in radians; 0: 0.05.
 	AngleUnit float64
+	// Tilt makes an Internal place rigid groups as a whole; without it groups may be equalities.
+	Tilt bool
 }
 
 // An Error says what in a Spec cannot be.

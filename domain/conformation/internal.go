@@ -16,8 +16,8 @@ import (
 
 // An Internal is the conformations of a Set by internal coordinates. The bonds make a tree, in which each atom i is
 // placed by the length of its bond to p, the angle i–p–q and the torsion i–p–q–r: r is the atom before q, or, for all
-// neighbours of p but the first, that first one, so that one torsion turns them all. If a rigid group has p and two of
-// these neighbours, but not q, the first is q for the second, so that one angle tilts the group. A point is
+// neighbours of p but the first, that first one, so that one torsion turns them all. With Tilt, if a rigid group has p
+// and two of these neighbours, but not q, the first is q for the second, so that one angle tilts the group. A point is
 //
 //	(cos φ, sin φ)   of each torsion about a bond, on a circle
 //	u                of each angle, and of torsions that have a range or are of a centre with a hand:
@@ -125,8 +125,8 @@ func NewInternal(s *Set, spec Spec) (*Internal, error) {
 }
 
 // span returns the atoms in the order of the tree, from the one with the most neighbours outwards, their parents, and
-// the neighbours of each atom: first those that a rigid group has with it and with another of them.
-func span(m *molecule.Molecule, rigid [][]int) (order, parent []int, near [][]int) {
+// the neighbours of each atom: with tilt, first those that a rigid group has with it and with another of them.
+func span(m *molecule.Molecule, rigid [][]int, tilt bool) (order, parent []int, near [][]int) {
 	near = m.Neighbours()
 	root := 0
 	for i := range near {
@@ -139,7 +139,7 @@ func span(m *molecule.Molecule, rigid [][]int) (order, parent []int, near [][]in
 		i := order[k]
 		var grouped, others []int
 		for _, j := range near[i] {
-			if slices.ContainsFunc(near[i], func(l int) bool { return l != j && together(rigid, i, j, l) }) {
+			if tilt && slices.ContainsFunc(near[i], func(l int) bool { return l != j && together(rigid, i, j, l) }) {
 				grouped = append(grouped, j)
 			} else {
 				others = append(others, j)
@@ -162,9 +162,9 @@ func together(rigid [][]int, atoms ...int) bool {
 	})
 }
 
-// Closing returns the bonds that close rings of an Internal: neither the tree nor a rigid group has them.
+// Closing returns the bonds that close rings of an Internal with Tilt: neither the tree nor a rigid group has them.
 func Closing(m *molecule.Molecule, rigid [][]int) []molecule.Bond {
-	_, parent, _ := span(m, rigid)
+	_, parent, _ := span(m, rigid, true)
 	return slices.DeleteFunc(slices.Clone(m.Bonds), func(b molecule.Bond) bool {
 		return parent[b[0]] == b[1] || parent[b[1]] == b[0] || together(rigid, b[:]...)
 	})
@@ -173,7 +173,7 @@ func Closing(m *molecule.Molecule, rigid [][]int) []molecule.Bond {
 // tree makes the links with the template's values.
 func (s *Internal) tree(spec *Spec) error {
 	m, x := s.positions.molecule, s.positions.template
-	order, parent, near := span(m, spec.Rigid)
+	order, parent, near := span(m, spec.Rigid, spec.Tilt)
 	root := order[0]
 	first := slices.Repeat([]int{-1}, m.N()) // by p: its first neighbour
 	s.turns = make([][]int, m.N())
@@ -192,7 +192,7 @@ func (s *Internal) tree(spec *Spec) error {
 		}
 		lead := first[l.p]
 		switch {
-		case lead >= 0 && together(spec.Rigid, i, l.p, lead) && !together(spec.Rigid, i, l.p, l.q): // the group tilts
+		case spec.Tilt && lead >= 0 && together(spec.Rigid, i, l.p, lead) && !together(spec.Rigid, i, l.p, l.q):
 			l.q, l.r = lead, l.q
 			s.turns[i] = slices.Clone(s.turns[lead])
 		case lead >= 0:
@@ -210,7 +210,7 @@ func (s *Internal) tree(spec *Spec) error {
 				l.r = parent[l.q]
 			}
 		}
-		if lead < 0 && !together(spec.Rigid, i, l.p, l.q, l.r) {
+		if spec.Tilt && lead < 0 && !together(spec.Rigid, i, l.p, l.q, l.r) {
 			for _, j := range near[l.q] { // that is placed, and of the group
 				if j != l.p && together(spec.Rigid, i, l.p, l.q, j) && slices.Contains(order[:k], j) {
 					l.r = j

@@ -1,6 +1,7 @@
 package conformation_test
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -39,6 +40,24 @@ var (
 	ring = []int{4, 6, 7, 8, 9, 10}
 )
 
+// Without Tilt, points are those of runs made before there was a choice, though both kinds have as many coordinates.
+func TestTilt(t *testing.T) {
+	m := known("C C C C C C", molecule.Bond{0, 1}, molecule.Bond{0, 2}, molecule.Bond{0, 3}, molecule.Bond{1, 4},
+		molecule.Bond{1, 5})
+	x := []float64{0, 0, 0, 1.5, 0, 0, -0.5, 1.4, 0, -0.5, -0.7, 1.2, 2, 1.4, 0.2, 2, -0.7, -1.2}
+	group := []int{0, 1, 5}
+	spec := conformation.Spec{Molecule: m, Template: x, Rigid: [][]int{group}, Conditions: append(
+		testkit.Must(conformation.Bonds(m, x)), testkit.Must(conformation.Rigid(m, x, group))...)}
+	for tilt, want := range map[bool]string{
+		false: "9 [torsion 3–0–1–2.radius torsion 4–1–0–2.radius torsion 5–1–0–4.radius]",
+		true:  "9 [torsion 3–0–1–2.radius torsion 5–1–0–2.radius torsion 4–1–0–5.radius]",
+	} {
+		spec.Tilt = tilt
+		s := testkit.Must(conformation.NewInternal(testkit.Must(conformation.New(spec)), spec))
+		testkit.Equal(t, fmt.Sprint(s.Dim(), constraint.Components(s)), want, fmt.Sprint("tilt ", tilt))
+	}
+}
+
 // Points and positions are the same conformations; conditions hold by construction or are components with exact
 // derivatives.
 func TestInternal(t *testing.T) {
@@ -72,7 +91,7 @@ func TestInternal(t *testing.T) {
 			Rigid: [][]int{ring}}, 11, []string{"distance 1–9 ≥ 1 Å", "distance 1–9 ≤ 9 Å"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			c.spec.Molecule, c.spec.Template = c.m, c.x
+			c.spec.Molecule, c.spec.Template, c.spec.Tilt = c.m, c.x, true
 			s := testkit.Must(conformation.NewInternal(testkit.Must(conformation.New(c.spec)), c.spec))
 			var left []string
 			for _, n := range constraint.Components(s) {

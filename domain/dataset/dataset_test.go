@@ -218,7 +218,8 @@ func TestDecodeCSV(t *testing.T) {
 	if p.N != 2 || p.D != 3 || !slices.Equal(p.X, []float64{1, 2, 3, 4, 5, -6e-3}) {
 		t.Errorf("got %+v", p)
 	}
-	for _, text := range []string{"0,1\n.5,-1.5\n.5,2.5\n", "x,1\n.5,\u22121.5\n.5,2.5\n"} {
+	for _, text := range []string{"0,1\n.5,-1.5\n.5,2.5\n", "x,1\n.5,\u22121.5\n.5,2.5\n",
+		"a,b\n5.D-01,-1.5D+00\n.5,0.25d01\n"} {
 		if p, err := decodeAny("p.csv", strings.NewReader(text)); err != nil || p.Header == nil ||
 			!slices.Equal(p.X, []float64{0.5, -1.5, 0.5, 2.5}) {
 			t.Errorf("%q: %+v, %v", text, p, err)
@@ -232,6 +233,8 @@ func TestDecodeCSV(t *testing.T) {
 		{"1,1e400\n", "p.csv:1: column 2 is 1e400, expected a finite number"},
 		{"1,x\n", `p.csv:1: column 2 is "x", expected a number`},
 		{"1,2,\n", `p.csv:1: column 3 is "", expected a number`},
+		{"1,1.5D4\n", `p.csv:1: column 2 is "1.5D4", expected a number`},
+		{"1,12D34\n", `p.csv:1: column 2 is "12D34", expected a number`},
 		{"", "p.csv: the file is empty, expected lines of numbers, separated by commas"},
 		{"a,1\n0.5,2\n", `p.csv:1: column 1 is "a", expected a number`},
 		{"2001,2002,2003\n.1,.2,.3\n.2,.1,.4\n", `p.csv:1: "2001,2002,2003" can be a header of whole numbers or ` +

@@ -53,11 +53,11 @@ func absent(cell string) bool {
 var minus = strings.NewReplacer("\u2212", "-", "\u2013", "-", "\u2010", "-", "\u2011", "-", "\ufe63", "-", "\uff0d",
 	"-")
 
-// ascii returns a cell with a minus sign that is read, where it has another one, and an e for the D before exponents of
-// Fortran.
+// ascii returns a cell with a minus sign that is read, where it has another one, and an e for the D of Fortran between
+// a number with decimals and an exponent with a sign or two digits: 12D34 is a code.
 func ascii(cell string) string {
-	if k := strings.IndexAny(cell, "dD"); k > 0 && strings.IndexByte("0123456789.", cell[k-1]) >= 0 &&
-		k+1 < len(cell) && strings.Trim(cell[k+1:], "+-0123456789") == "" {
+	if k := strings.IndexAny(cell, "dD"); k > 0 && strings.ContainsAny(cell[:k], ".,") &&
+		k+2 < len(cell) && strings.Trim(cell[k+1:], "+-0123456789") == "" {
 		cell = cell[:k] + "e" + cell[k+1:]
 	}
 	if strings.IndexFunc(cell, func(r rune) bool { return r > unicode.MaxASCII }) < 0 {
@@ -135,21 +135,30 @@ func shapeOf(cell string) (s shape, grouped bool) {
 
 const money = "$€£¥"
 
-// unmarked takes a mark off a number: %, °, the letter of a direction on Earth, or a currency on either side.
-func unmarked(cell string) (number, mark string) {
+// priced takes a currency off the front of a number, behind its sign.
+func priced(cell string) (number, mark string) {
 	if k := strings.IndexAny(cell, money); k == 0 || k == 1 && (cell[0] == '-' || cell[0] == '+') {
 		r, size := utf8.DecodeRuneInString(cell[k:])
 		if rest := strings.TrimSpace(cell[k+size:]); rest != "" && strings.IndexByte("-0123456789", rest[0]) >= 0 {
 			return cell[:k] + rest, string(r)
 		}
 	}
+	return cell, ""
+}
+
+// unmarked takes a mark off a number: %, °, the letter of a direction on Earth, or a currency on either side.
+func unmarked(cell string) (number, mark string) {
+	if number, mark = priced(cell); mark != "" {
+		return number, mark
+	}
 	number = strings.TrimRight(cell, " °%NESW"+money)
+	if number == "" || number[len(number)-1] < '0' || number[len(number)-1] > '9' {
+		return cell, ""
+	}
 	mark = strings.ReplaceAll(cell[len(number):], " ", "")
-	below := number != "" && number[0] == '-'
-	switch letter := strings.TrimPrefix(mark, "°"); {
-	case number == "" || number[len(number)-1] < '0' || number[len(number)-1] > '9':
-	case mark == "%", mark == "°", mark != "" && strings.Contains(money, mark),
-		len(letter) == 1 && letter != "%" && !(below && (letter == "S" || letter == "W")):
+	letter := strings.TrimPrefix(mark, "°")
+	if letter == "N" || letter == "E" || (letter == "S" || letter == "W") && number[0] != '-' ||
+		utf8.RuneCountInString(mark) == 1 && strings.Contains("%°"+money, mark) {
 		return number, mark
 	}
 	return cell, ""
@@ -168,54 +177,60 @@ func (d dialect) shape(cell string) (shape, bool) {
 const maxCell = 50
 
 // eachRecord is eachLine of rows: lines of one cell in quotes are one line. A quote that nothing closes within
-// maxCell lines is none.
+// maxCell lines or maxLine bytes is none.
 func eachRecord(file string, r io.Reader, f func(number int, line string) error) error {
 	var held []string
 	var numbers []int
-	apart := func() error {
-		for k, line := range held {
-			if err := f(numbers[k], line); err != nil {
+	quoted, size := false, 0
+	var take func(number int, line string) error
+	apart := func() error { // the quote of the first line is none
+		lines, at, give := held, numbers, f
+		held, numbers, quoted, size = nil, nil, false, 0
+		for k, line := range lines {
+			if err := give(at[k], line); err != nil {
 				return err
 			}
+			give = take
 		}
-		held, numbers = nil, nil
 		return nil
 	}
-	err := eachLine(file, r, wantRows(nil), func(number int, line string) error {
-		if len(held) == 0 && !opens(line) {
+	take = func(number int, line string) error {
+		quoted = opens(line, quoted)
+		if !quoted && len(held) == 0 {
 			return f(number, line)
 		}
-		held, numbers = append(held, line), append(numbers, number)
-		if whole := strings.Join(held, "\n"); !opens(whole) {
-			first := numbers[0]
-			held, numbers = nil, nil
+		held, numbers, size = append(held, line), append(numbers, number), size+len(line)
+		switch {
+		case !quoted:
+			whole, first := strings.Join(held, "\n"), numbers[0]
+			held, numbers, size = nil, nil, 0
 			return f(first, whole)
+		case len(held) == maxCell || size > maxLine:
+			return apart()
 		}
-		if len(held) < maxCell {
-			return nil
-		}
-		return apart()
-	})
-	if err != nil {
-		return err
+		return nil
 	}
-	return apart()
+	err := eachLine(file, r, wantRows(nil), take)
+	for err == nil && len(held) > 0 {
+		err = apart()
+	}
+	return err
 }
 
-// opens reports whether a text ends within quotes that begin a cell.
-func opens(text string) bool {
-	if strings.IndexByte(text, '"') < 0 {
-		return false
+// opens reports whether a line ends within quotes that begin a cell, or are open before it.
+func opens(line string, quoted bool) bool {
+	if strings.IndexByte(line, '"') < 0 {
+		return quoted
 	}
-	quoted, begins := false, true
-	for i := 0; i < len(text); i++ {
-		switch c := text[i]; {
-		case quoted && c == '"' && i+1 < len(text) && text[i+1] == '"':
+	begins := true
+	for i := 0; i < len(line); i++ {
+		switch c := line[i]; {
+		case quoted && c == '"' && i+1 < len(line) && line[i+1] == '"':
 			i++
 		case c == '"' && (quoted || begins):
 			quoted, begins = !quoted, false
 		case c != ' ':
-			begins = strings.IndexByte(";,|\t\n", c) >= 0
+			begins = strings.IndexByte(";,|\t", c) >= 0
 		}
 	}
 	return quoted

@@ -186,7 +186,7 @@ func TestDialects(t *testing.T) {
 		{"2024-01,2024-02\n1.5,2\n3,4\n", []string{"2024-01", "2024-02"}, []float64{1.5, 2, 3, 4}, ""},
 		{"1,2\n30,05\n4,-06\n", nil, []float64{1, 2, 30, 5, 4, -6}, ""},
 		{"a|b\n1.5|2\n3|4\n", []string{"a", "b"}, []float64{1.5, 2, 3, 4}, "bars"},
-		{"1.5D-01 2\n3 -4.25d2\n", nil, []float64{0.15, 2, 3, -425}, "blanks"},
+		{"1.5D-01 2\n3 -4.25d02\n", nil, []float64{0.15, 2, 3, -425}, "blanks"},
 		{"a;b\n$1.50;2 €\n-£3;$-4.5\n", []string{"a", "b"}, []float64{1.5, 2, -3, -4.5}, "a mark beside"},
 		{"a\x00,\x00b\x00\n\x001\x00,\x002\x00", []string{"a", "b"}, []float64{1, 2}, ""}, // no byte order mark
 		{"\x00a\x00,\x00b\x00\n\x001\x00,\x002", []string{"a", "b"}, []float64{1, 2}, ""},
@@ -233,6 +233,14 @@ func TestDialects(t *testing.T) {
 		"a b\nr1 1 2\nr2 3 4\n": {"", "a", "b"}, "a,b,\n1,2\n3,4\n": {"a", "b"}} {
 		testkit.OK(t, os.WriteFile(path, []byte(text), 0o666))
 		testkit.EqualSlices(t, testkit.Must(ReadSurvey(path, Reading{})).Header, header, text)
+	}
+	// Codes are no numbers, nor is a line of units below another; a quote that nothing closes hides no later one.
+	for text, want := range map[string][]int{"a,b\n12D34,1\n1.5D4,2\n4d+12,3\n": {3, 0, 1},
+		"a,b\nm,s\nk,g\n1,2\n3,4\n": {3, 1, 0},
+		"a,b\n\"1,2\n" + strings.Repeat("1,2\n", 48) + "\"3\",\"4\n\"\n5,6\n": {51, 1, 0}} {
+		testkit.OK(t, os.WriteFile(path, []byte(text), 0o666))
+		s := testkit.Must(ReadSurvey(path, Reading{}))
+		testkit.EqualSlices(t, []int{s.N, len(s.Faulty), len(s.Text)}, want, text)
 	}
 	// What the user says decides.
 	testkit.OK(t, os.WriteFile(path, []byte("\"1,234\",2\n\"3,456\",4\n"), 0o666))
@@ -306,17 +314,19 @@ func TestSurvey(t *testing.T) {
 	if s.X[1] != 1 || s.X[2] != 2 || s.X[13] != 8 || !math.IsNaN(s.X[4]) || s.X[5] != 3 || !math.IsNaN(s.X[10]) {
 		t.Errorf("numbers %v", s.X)
 	}
-	for text, fault := range map[string]string{"": "is empty", "a,b\n": "no data", "a,b\nc,d\n": "no data"} {
+	for text, fault := range map[string]string{"": "is empty", "a,b\n": "no data", "a,b\nc,d\n": "no data",
+		"a,b\n" + strings.Repeat("c,d\n", 1e5): "there are no numbers"} { // in time
 		testkit.OK(t, os.WriteFile(path, []byte(text), 0o666))
 		testkit.Refused(t, testkit.Err(ReadSurvey(path, Reading{})), fault, text)
 	}
-	// A last row with the sums of all columns is no row; one of whose sums is another is.
-	rows := strings.Repeat("1,0.5\n2,-0.25\n", 6)
-	for last, want := range map[string]int{"18,1.5": 1, "18,1.6": 0, "0,0": 0} {
-		testkit.OK(t, os.WriteFile(path, []byte("a,b\n"+rows+last+"\n"), 0o666))
+	// A last row with the sums of all columns is no row; one of whose sums is another is, and one among others.
+	rows, even := strings.Repeat("1,0.5\n2,-0.25\n", 6), strings.Repeat("1,-2\n-1,2\n", 6)
+	for rows, want := range map[string]int{rows + "18,1.5\n": 1, rows + "18,1.6\n": 0, rows + "0,0\n": 0,
+		even + "0,0\n": 0} {
+		testkit.OK(t, os.WriteFile(path, []byte("a,b\n"+rows), 0o666))
 		s := testkit.Must(ReadSurvey(path, Reading{}))
-		testkit.Equal(t, len(s.Faulty), want, last)
-		testkit.Equal(t, s.N, 13, last)
+		testkit.Equal(t, len(s.Faulty), want, rows)
+		testkit.Equal(t, s.N, 13, rows)
 	}
 	if _, err := ReadSurvey("a.csv", Reading{Array: "x"}); !errors.As(err, new(*Error)) {
 		t.Errorf("an array of a table: %v", err)

@@ -205,7 +205,7 @@ func (s *Survey) table(f *os.File, how Reading) (*Points, error) {
 	var unsure *doubtful
 	var short []string
 	before, first := []string{}, 0 // lines before those of the table
-	blank := false                 // a line of separators alone
+	blank, units := false, false   // a line of separators alone, one of units
 	err = eachRecord(file, f, func(number int, line string) error {
 		row := d.cells(line)
 		if len(row) > 1 && strings.Join(row, "") == "" {
@@ -248,11 +248,12 @@ func (s *Survey) table(f *os.File, how Reading) (*Points, error) {
 			}
 		} else if unsure != nil {
 			unsure.see(row)
-		} else if p.N == 0 && len(p.Header) == p.D && under(row) && d.header(line) {
+		} else if p.N == 0 && !units && len(p.Header) == p.D && under(row) && d.header(line) {
 			if poorer(p.Header, row) { // that was a title
 				before, p.Header, first = append(before, line), namesOf(row), number
 				return nil
 			}
+			units = true
 			also("its line %d has units, or words below the names of columns", number)
 			p.Remarks = append(p.Remarks, fmt.Sprintf("line %d (%s) is taken for units", number, show(line)))
 			return nil
@@ -347,26 +348,28 @@ func (s *Survey) table(f *os.File, how Reading) (*Points, error) {
 	return p, nil
 }
 
-// totals reports whether the last row has the sums of the others in all columns of numbers, two at least.
+// totals reports whether the last row has the sums of the others in all columns of numbers, two at least, and in one of
+// them is beyond all others.
 func (s *Survey) totals(p *Points) bool {
 	const fewest, roughly = 10, 1e-6
-	columns := 0
+	columns, beyond := 0, false
 	for j := range p.D {
 		if slices.Contains(s.Text, j) {
 			continue
 		}
-		sum, size := 0.0, 0.0
+		sum, size, most := 0.0, 0.0, 0.0
 		for i := range p.N - 1 {
 			if v := p.X[i*p.D+j]; v-v == 0 {
-				sum, size = sum+v, size+math.Abs(v)
+				sum, size, most = sum+v, size+math.Abs(v), max(most, math.Abs(v))
 			}
 		}
-		if last := p.X[(p.N-1)*p.D+j]; !(math.Abs(last-sum) <= roughly*size) || size == 0 {
+		last := p.X[(p.N-1)*p.D+j]
+		if !(math.Abs(last-sum) <= roughly*size) || size == 0 {
 			return false
 		}
-		columns++
+		columns, beyond = columns+1, beyond || math.Abs(last) > most
 	}
-	return p.N > fewest && columns > 1
+	return p.N > fewest && columns > 1 && beyond
 }
 
 // namesOf returns the names of columns that the cells of a header are.

@@ -56,7 +56,8 @@ func Learning(l *Measures, n Noise) (out []Choice) {
 	default:
 		add("network.octaves", 0, "waves of %d coordinates would be most of the input", l.Coordinates)
 		moving := slices.DeleteFunc(slices.Clone(l.Scales), func(s float64) bool { return s <= one*l.Spread })
-		if narrow = len(moving) > 0 && slices.Max(moving) > uneven*slices.Min(moving) && l.Coordinates <= centred; narrow {
+		apart := len(moving) > 0 && slices.Max(moving) > uneven*slices.Min(moving)
+		if narrow = apart && l.Coordinates <= centred; narrow {
 			add("network.scales", l.Scales, "the largest is more than %d times the least", uneven)
 		}
 	}

@@ -288,7 +288,7 @@ func TestLossAtABounce(t *testing.T) {
 					testkit.Must(l.Prepare(&paths, []Term{{Item: i, K: k, Weight: 0.7}}, noise))
 					at := func(k int) float64 { return paths.At(i, k)[0] }
 					x, aim, s := at(k+1), at(k), 0.4
-					if paths.Folded(i, k+1) {
+					if &paths.Proposal(i, k+1)[0] != &paths.At(i, k+1)[0] {
 						aim = -aim
 						bounced++
 					}
@@ -300,7 +300,7 @@ func TestLossAtABounce(t *testing.T) {
 							noise(momentum, i)
 						} else {
 							to := at(k + 2)
-							if paths.Folded(i, k+2) {
+							if &paths.Proposal(i, k+2)[0] != &paths.At(i, k+2)[0] {
 								to = -to
 								left++
 							}

@@ -76,7 +76,7 @@ func TestWindowUnfoldsWalls(t *testing.T) {
 							straight.At(i, k)[e] = straight.At(i, k-1)[e] + before*out
 							at(i, k)[e] = math.Copysign(before, before*in*out)
 						}
-						if paths.Folded(i, k) {
+						if &paths.Proposal(i, k)[0] != &paths.At(i, k)[0] {
 							folds++
 						}
 					}

@@ -299,8 +299,13 @@ func weighted(a, b []float64) []float64 {
 // tolerance.
 func decimal(a []float64, tolerance float64) (best []float64, ok bool) {
 	most, fewest := max(slices.Max(a), -slices.Min(a)), math.Inf(1)
+	out, least := make([]float64, len(a)), 1.5 // least: what whole numbers of a digit each cost
+	for _, v := range a {
+		if math.Abs(v) > tolerance*most {
+			least++
+		}
+	}
 	try := func(factor, unit, cost float64, round func(v float64) float64) {
-		out := make([]float64, len(a))
 		for k, v := range a {
 			if out[k] = round(v * factor); math.Abs(out[k]-v*factor) > tolerance*most*factor {
 				return
@@ -311,7 +316,7 @@ func decimal(a []float64, tolerance float64) (best []float64, ok bool) {
 			}
 		}
 		if cost < fewest {
-			best, fewest, ok = positiveFirst(out), cost, true
+			best, fewest, ok = positiveFirst(slices.Clone(out)), cost, true
 		}
 	}
 	for _, v := range a {
@@ -327,8 +332,8 @@ func decimal(a []float64, tolerance float64) (best []float64, ok bool) {
 	if len(sizes) > 3 {
 		limit = 100_000
 	}
-	for n := 1.0; n <= min(limit, 0.1/tolerance); n++ {
-		unit := math.Pow(10, math.Floor(math.Log10(n)))
+	unit := 1.0
+	for n := 1.0; n <= min(limit, 0.1/tolerance) && fewest > least; n++ {
 		if n >= 2*unit {
 			unit *= 10
 		}

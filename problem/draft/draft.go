@@ -467,8 +467,8 @@ func (l *loaded) roles(o Options, d *Draft) error {
 // radians are in names of columns in this unit.
 var radians = regexp.MustCompile(`(?i)(^|[^a-z])rad(ians?)?([^a-z]|$)`)
 
-// lengths are units in brackets that are no angle's, as [m/s].
-var lengths = regexp.MustCompile(`[\[(] *[a-zA-Z]*[mskgCKW][a-zA-Z/^0-9]* *[\])]`)
+// lengths are units in brackets that are no angle's, as [m/s], with a letter for thousands at most: (deg) is none.
+var lengths = regexp.MustCompile(`[\[(] *[a-zA-Zµ]?[mskgCKW][a-zA-Z/^0-9]* *[\])]`)
 
 // latLon finds columns that the header calls latitude and longitude and that can be; −1: none.
 func latLon(s *dataset.Survey, columns []discover.Column) (latitude, longitude int) {

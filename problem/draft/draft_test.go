@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/parquet-go/parquet-go"
+
 	"github.com/landing-diffusion/landing/base/arrayfile"
 	"github.com/landing-diffusion/landing/base/keyed"
 	"github.com/landing-diffusion/landing/domain/dataset"
@@ -425,6 +427,8 @@ func TestEarth(t *testing.T) {
 		{"", turned, "points", "could be latitude and longitude"},
 		{"x,y", turned, "points", "x and y are taken for places in a plane"},
 		{"phi,lambda", both, "points", "could be latitude and longitude"},
+		{"phi (deg),lambda (deg)", both, "points", "could be latitude and longitude"},
+		{"a [Degrees],b [µm]", both, "points", ""},
 		{"age,height", cm, "points", ""},
 		{"decimalLongitude,decimalLatitude", turned, "earth", ""},
 		{"Breitengrad,Längengrad", both, "earth", ""},
@@ -504,6 +508,38 @@ func TestOnCondition(t *testing.T) {
 	if d.SetDim != 3 || len(d.Given) != 2 { // beside the equality that holds
 		t.Errorf("%+v\n%s", d.Given, d.YAML)
 	}
+	save(t, "c.csv", table("a,b,c,maß", 300, func(i int) []any {
+		r := 2 + 0.3*math.Tanh(z[i])
+		return []any{r * u[3*i], r * u[3*i+1], r * u[3*i+2], r}
+	}))
+	d = testkit.Must(New(Options{Path: "c.csv", Given: []string{"maß"},
+		Formulas: []string{"x[0]^2 + x[1]^2 + x[2]^2 = maß^2"}}))
+	testkit.Contains(t, d.YAML, `= maß^2"`, "a name beyond ASCII")
+}
+
+// Columns of Parquet files that are not read are named by what they hold; with numbers they are not left out unasked.
+func TestParquetKinds(t *testing.T) {
+	t.Chdir(t.TempDir())
+	type row struct {
+		A float64 `parquet:"a"`
+		W string  `parquet:"w"`
+	}
+	type priced struct {
+		A float64 `parquet:"a"`
+		P int64   `parquet:"p,decimal(2:18)"`
+	}
+	z := normals(100)
+	words, prices := make([]row, len(z)), make([]priced, len(z))
+	for i, v := range z {
+		words[i], prices[i] = row{v, "b"}, priced{v, int64(i)}
+	}
+	testkit.OK(t, parquet.WriteFile("w.parquet", words))
+	testkit.OK(t, parquet.WriteFile("p.parquet", prices))
+	d := testkit.Must(New(Options{Path: "w.parquet"}))
+	testkit.Contains(t, strings.Join(d.Notes, "\n"), "it holds a string, which is not read", "words")
+	testkit.Refused(t, testkit.Err(New(Options{Path: "p.parquet"})), "it holds a decimal, which is not read", "prices")
+	d = testkit.Must(New(Options{Path: "p.parquet", Clean: "c.csv"}))
+	testkit.Equal(t, d.Cleaned.Columns, 1, "columns without decimals")
 }
 
 // Angles become points of circles, whatever else the table has.
@@ -625,6 +661,10 @@ func TestWhatIsLeftOut(t *testing.T) {
 		{"date,at,a", func(i int) []any { return []any{"2024-01-02T10:00Z", "A1", z[i]} }, Options{}, "a", "words"},
 		{"date,a", func(i int) []any { return []any{"1/2/2024 1:05 PM", z[i]} }, Options{}, "a", "words"},
 		{"date,a", func(i int) []any { return []any{"5 Jan 2024", z[i]} }, Options{}, "a", "words"},
+		{"date,a", func(i int) []any { return []any{"2024-September-5", z[i]} }, Options{}, "a", "words"},
+		{"noise,a", func(i int) []any { return []any{"12 decibel", z[i]} }, Options{}, "", `such as "12 decibel"`},
+		{"price,a", func(i int) []any { return []any{"5 marks", z[i]} }, Options{}, "", `such as "5 marks"`},
+		{"price,a", func(i int) []any { return []any{"5 mar km", z[i]} }, Options{}, "", `such as "5 mar km"`},
 		{"length,a,b", func(i int) []any { return []any{"12 pm", z[i], z[n+i]} }, Options{}, "", `such as "12 pm"`},
 		{"length,a,b", func(i int) []any { return []any{"12 km", z[i], z[n+i]} }, Options{}, "", `such as "12 km"`},
 		{"trajectory,waypoint,time,a,b", motion, Options{Clean: "c.csv"}, "a,b", "--keep trajectory,waypoint,time"},

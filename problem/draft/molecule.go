@@ -44,7 +44,8 @@ func (l *loaded) moleculeSet(o Options, d *Draft) []string {
 }
 
 const internal = `  coordinates: internal  # torsions and angles; bonds and rigid groups by construction
-  angle_unit: 12  # degrees of an angle that count as much as 1 rad of a torsion`
+  angle_unit: 12  # degrees of an angle that count as much as 1 rad of a torsion
+  tilt: true  # one angle tilts a rigid group as a whole`
 
 // kept says what the set keeps.
 func (c *Chemistry) kept() []string {

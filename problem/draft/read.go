@@ -244,8 +244,9 @@ func (t *sheet) order(j int, c discover.Column, all []float64) string {
 	return ""
 }
 
-// dates are what dates have beside digits and marks.
-var dates = regexp.MustCompile(`(?i)\b(jan|feb|mar|apr|ma[iy]|ju[nl]|aug|sep|o[ck]t|nov|de[cz])[a-z]*\b|` +
+// dates are what dates have beside digits and marks: months, in full or short, behind a day or year.
+var dates = regexp.MustCompile(`(?i)\d[-/., ]+(jan(uary?|vier)?|feb(ruary?)?|mar(ch|s)?|apr(il)?|ma[iy]|ju[nl]|` +
+	`june|juni|july|juli|aug(ust)?|sept?|septem(ber|bre)|o[ck]t(o(ber|bre))?|(nov|de[cz])(em(ber|bre))?)\b|` +
 	`(:\d\d) ?[ap]\.?m\b`)
 
 // harmless reports whether a file of what can be used holds all rows and all numbers.
@@ -254,7 +255,7 @@ func (l *loaded) harmless() bool {
 		if kind := l.survey.Kinds[j]; kind == "a decimal" || kind == "float16" { // numbers that are not read
 			return false
 		}
-		word := dates.ReplaceAllString(strings.TrimLeft(l.survey.Word(j), "\"+-$€£ "), "")
+		word := dates.ReplaceAllString(strings.TrimLeft(l.survey.Word(j), "\"+-$€£ "), "0")
 		left := strings.Trim(strings.Map(func(r rune) rune {
 			if unicode.IsDigit(r) || strings.ContainsRune("-/.:TZ+ ", r) { // of a date
 				return -1

@@ -74,11 +74,12 @@ func (l *loaded) measured(q discover.Relation) Proposal {
 
 // ofCondition returns a formula with numbers of rows for the names of a condition, and whether it has any.
 func (l *loaded) ofCondition(text string) (string, bool) {
-	inner := text
-	for k, name := range l.given {
-		place := fmt.Sprintf("x[%d]", len(l.coordinate)+k)
-		inner = regexp.MustCompile(`\b`+regexp.QuoteMeta(name)+`\b`).ReplaceAllLiteralString(inner, place)
-	}
+	inner := words.ReplaceAllStringFunc(text, func(name string) string {
+		if k := slices.Index(l.given, name); k >= 0 {
+			return fmt.Sprintf("x[%d]", len(l.coordinate)+k)
+		}
+		return name
+	})
 	return inner, inner != text
 }
 
@@ -543,6 +544,7 @@ func (l *loaded) formulas(d *Draft, r *discover.Report) []string {
 
 var (
 	coordinates = regexp.MustCompile(`\bx\[(\d+)(?::(\d+))?\]`) // one, or some neighbours, in a formula
+	words       = regexp.MustCompile(`[\p{L}\p{Nd}_]+`)
 	allOfRow    = regexp.MustCompile(`\bx\b([^\[]|$)`)
 )
 

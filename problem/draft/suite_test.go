@@ -82,7 +82,7 @@ func TestSuite(t *testing.T) {
 	other := []string{"curve", "helix", "shells", "chain-end", "latitude", "wind"}
 	chained := []string{"ring6", "ring8", "ball-chain"}
 	pool := testkit.Pool(t, 1)
-	for _, p := range problems.All() {
+	for _, p := range testkit.Must(problems.Named(nil)) {
 		if testing.Short() && (p.Name == "d300" || slices.Contains(chained, p.Name)) {
 			continue // its rows are long, or take chains
 		}
@@ -124,10 +124,7 @@ func TestSuite(t *testing.T) {
 		if slices.Contains(other, p.Name) {
 			continue
 		}
-		_, own, err := p.Load()
-		if err != nil {
-			t.Fatal(p.Name, err)
-		}
+		own := testkit.Must(testkit.Must(problem.Load(p.Source(), p.Name, "", nil)).Build())
 		for i := 0; i < n; i += n / 10 {
 			row := x[i*p.Dim : (i+1)*p.Dim]
 			a, b := gradients(drafted.Set, row), gradients(own.Set, row)

@@ -34,6 +34,7 @@ type Molecule struct {
 	BondAngles  string      `yaml:"bond_angles,omitempty" words:"template" doc:"template: all keep its values"`
 	Coordinates string      `yaml:"coordinates,omitempty" words:"positions,internal" doc:"coordinates of points"`
 	AngleUnit   float64     `yaml:"angle_unit,omitempty" bounds:"0|[0.1,90]" doc:"degrees of an angle that count as 1"`
+	Tilt        bool        `yaml:"tilt,omitempty" doc:"internal coordinates tilt rigid groups as a whole"`
 	Windows     string      `yaml:"windows,omitempty" words:"smooth,max" doc:"smooth unless given, or max"`
 }
 
@@ -77,7 +78,8 @@ func molecules(k Molecule) (constraint.Set, error) {
 		}
 	}
 	spec := conformation.Spec{Molecule: b.m, Template: b.x, Conditions: b.conditions, Apart: b.pairs,
-		Max: k.Windows == "max", Kept: b.kept, Of: b.of, Rigid: b.groups, AngleUnit: k.AngleUnit * math.Pi / 180}
+		Max: k.Windows == "max", Kept: b.kept, Of: b.of, Rigid: b.groups, AngleUnit: k.AngleUnit * math.Pi / 180,
+		Tilt: k.Tilt}
 	set, err := conformation.New(spec)
 	var e *conformation.Error
 	if errors.As(err, &e) {

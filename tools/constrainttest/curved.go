@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
 
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/geometry"
@@ -245,48 +246,47 @@ func mixed(s constraint.Set, repeat bool) constraint.Set {
 	if repeat {
 		rows, more = 2*m, l
 	}
-	set := &linear{set: s, rows: rows + l + more, cols: m + l, m: rows}
-	set.a = make([]float64, set.rows*set.cols)
+	a := mat.NewDense(rows+l+more, m+l, nil)
 	for i := range m {
 		if repeat {
-			set.a[i*set.cols+i] = 1
-			set.a[(m+i)*set.cols+i] = 3
+			a.Set(i, i, 1)
+			a.Set(m+i, i, 3)
 			continue
 		}
-		for j := range i + 1 { // lower triangular, diagonal 2, 20, 200, 2, …
-			set.a[i*set.cols+j] = 0.5 / float64(1+i-j)
+		for j := range i { // lower triangular, diagonal 2, 20, 200, 2, …
+			a.Set(i, j, 0.5/float64(1+i-j))
 		}
-		set.a[i*set.cols+i] = []float64{2, 20, 200}[i%3]
+		a.Set(i, i, []float64{2, 20, 200}[i%3])
 	}
 	for j := range l {
-		set.a[(rows+j)*set.cols+m+j] = float64(1 + j%3)
+		a.Set(rows+j, m+j, float64(1+j%3))
 		if repeat {
-			set.a[(rows+l+j)*set.cols+m+j] = 5
+			a.Set(rows+l+j, m+j, 5)
 		}
 	}
-	return set
+	return &linear{s, a, rows}
 }
 
 // rescaled returns a set with the same Σ: each component times its own positive factor.
 func rescaled(s constraint.Set) constraint.Set {
-	m, c := len(s.Equalities()), len(constraint.Components(s))
-	set := &linear{set: s, rows: c, cols: c, m: m, a: make([]float64, c*c)}
+	c := len(constraint.Components(s))
+	a := mat.NewDense(c, c, nil)
 	for i := range c {
-		set.a[i*c+i] = []float64{1e-3, 1, 1e4}[i%3]
+		a.Set(i, i, []float64{1e-3, 1, 1e4}[i%3])
 	}
-	return set
+	return &linear{s, a, len(s.Equalities())}
 }
 
-// linear is the set whose components are rows×cols combinations of another's.
+// linear is the set whose components are combinations of another's, of which the first m are equalities.
 type linear struct {
-	set           constraint.Set
-	a             []float64
-	rows, cols, m int
+	set constraint.Set
+	a   *mat.Dense
+	m   int
 }
 
 func (s *linear) Dim() int               { return s.set.Dim() }
 func (s *linear) Equalities() []string   { return numbered("h", s.m) }
-func (s *linear) Inequalities() []string { return numbered("g", s.rows-s.m) }
+func (s *linear) Inequalities() []string { return numbered("g", s.a.RawMatrix().Rows-s.m) }
 
 func numbered(prefix string, n int) []string {
 	names := make([]string, n)
@@ -299,13 +299,13 @@ func numbered(prefix string, n int) []string {
 func (s *linear) Capabilities() constraint.Capabilities { return constraint.Capabilities{} }
 
 func (s *linear) NewEvaluator(rows int) constraint.Evaluator {
-	inner := s.set.NewEvaluator(rows)
+	inner, c := s.set.NewEvaluator(rows), s.a.RawMatrix().Cols
 	return constraint.Evaluator{Values: func(values, x []float64, n int) {
-		v := make([]float64, n*s.cols)
+		v := make([]float64, n*c)
 		inner.Values(v, x, n)
 		s.combine(values, v, n, 1)
 	}, Jacobians: func(values, jac, x []float64, n int) {
-		v, j := make([]float64, n*s.cols), make([]float64, n*s.cols*s.Dim())
+		v, j := make([]float64, n*c), make([]float64, n*c*s.Dim())
 		inner.Jacobians(v, j, x, n)
 		s.combine(values, v, n, 1)
 		s.combine(jac, j, n, s.Dim())
@@ -313,16 +313,9 @@ func (s *linear) NewEvaluator(rows int) constraint.Evaluator {
 }
 
 func (s *linear) combine(dst, src []float64, n, width int) {
+	rows, cols := s.a.Dims()
 	for p := range n {
-		for r := range s.rows {
-			out := dst[(p*s.rows+r)*width : (p*s.rows+r+1)*width]
-			clear(out)
-			for c := range s.cols {
-				f := s.a[r*s.cols+c]
-				for k := range out {
-					out[k] += f * src[(p*s.cols+c)*width+k]
-				}
-			}
-		}
+		mat.NewDense(rows, width, dst[p*rows*width:(p+1)*rows*width]).Mul(s.a,
+			mat.NewDense(cols, width, src[p*cols*width:(p+1)*cols*width]))
 	}
 }

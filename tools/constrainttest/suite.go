@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
 
 	"github.com/landing-diffusion/landing/base/keyed"
 	"github.com/landing-diffusion/landing/constraint"
@@ -354,39 +355,22 @@ func projector(t *testing.T, s evaluated, x []float64) {
 	v, jac := make([]float64, n*c), make([]float64, n*c*d)
 	s.Jacobians(v, jac, x, n)
 	for i := range n {
-		p := π[i*d*d : (i+1)*d*d]
-		trace := 0.0
-		for r := range d {
-			trace += p[r*d+r]
-			for k := range d {
-				if e := math.Abs(p[r*d+k] - p[k*d+r]); e > 1e-13 {
-					t.Fatalf("Π differs from its transpose by %.3g", e)
-				}
-				sq := 0.0
-				for l := range d {
-					sq += p[r*d+l] * p[l*d+k]
-				}
-				if e := math.Abs(sq - p[r*d+k]); e > 1e-13 {
-					t.Fatalf("Π² differs from Π by %.3g", e)
-				}
-			}
+		p := mat.NewDense(d, d, π[i*d*d:(i+1)*d*d])
+		var square, product mat.Dense
+		if square.Mul(p, p); !mat.EqualApprox(p, p.T(), 1e-13) || !mat.EqualApprox(&square, p, 1e-13) {
+			t.Fatalf("Π of point %d is no symmetric projector:\n%v", i, mat.Formatted(p))
 		}
-		if e := math.Abs(trace - float64(d-b.Rank(i))); e > 1e-12 {
+		if trace := mat.Trace(p); !(math.Abs(trace-float64(d-b.Rank(i))) <= 1e-12) {
 			t.Fatalf("trace Π = %v with d = %d and rank %d", trace, d, b.Rank(i))
 		}
+		product.Mul(mat.NewDense(c, d, jac[i*c*d:(i+1)*c*d]), p)
 		for a := range c {
 			if a >= len(s.Equalities()) && v[i*c+a] < 0 {
 				continue
 			}
-			row := jac[(i*c+a)*d : (i*c+a+1)*d]
-			for k := range d {
-				e := 0.0
-				for l := range d {
-					e += row[l] * p[l*d+k]
-				}
-				if math.Abs(e) > 1e-12*(1+math.Sqrt(dense.Dot(row, row))) {
-					t.Fatalf("∇J Π = %.3g for component %d", e, a)
-				}
+			e := floats.Norm(product.RawRowView(a), math.Inf(1))
+			if !(e <= 1e-12*(1+dense.Norm(jac[(i*c+a)*d:(i*c+a+1)*d]))) {
+				t.Fatalf("∇J Π = %.3g for component %d", e, a)
 			}
 		}
 	}

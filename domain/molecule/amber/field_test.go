@@ -1,7 +1,6 @@
 package amber
 
 import (
-	"bytes"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -11,6 +10,7 @@ import (
 	"github.com/landing-diffusion/landing/base/arrayfile"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/tools/testkit"
+	"github.com/landing-diffusion/landing/tools/testkit/golden"
 )
 
 var _ langevin.Energy = (*Potential)(nil)
@@ -33,8 +33,7 @@ func bent(seed uint64, x []float64) []float64 {
 // openmm are conformations and what OpenMM says of them: testdata/README.md.
 func openmm(t *testing.T) map[string]arrayfile.Array {
 	t.Helper()
-	data := testkit.Must(os.ReadFile(filepath.Join("testdata", "openmm.npz")))
-	return testkit.Must(arrayfile.DecodeNPZ(bytes.NewReader(data), int64(len(data))))
+	return golden.Decode(t, testkit.Must(os.ReadFile(filepath.Join("testdata", "openmm.npz"))))
 }
 
 // Energies by term and gradients are OpenMM's, for its own parameters, to the nine digits of a prmtop file.

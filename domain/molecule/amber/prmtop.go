@@ -174,9 +174,8 @@ func (f *sections) atoms(s *System, p pointers) {
 		return f.reals(name, n)
 	}
 	radii, screens := optional("RADII"), optional("SCREEN")
-	types := make([]string, n)
 	if f.has("AMBER_ATOM_TYPE") {
-		types = f.words("AMBER_ATOM_TYPE", n)
+		f.words("AMBER_ATOM_TYPE", n) // refused if damaged
 	}
 	numbers := make([]int, n)
 	if f.has("ATOMIC_NUMBER") {
@@ -207,7 +206,7 @@ func (f *sections) atoms(s *System, p pointers) {
 				kinds[i], s.Kinds)
 			return
 		}
-		s.Atoms[i] = Atom{Type: types[i], Charge: charges[i] / chargeUnit, Mass: masses[i], Kind: kinds[i] - 1,
+		s.Atoms[i] = Atom{Charge: charges[i] / chargeUnit, Mass: masses[i], Kind: kinds[i] - 1,
 			Radius: radii[i], Screen: screens[i]}
 	}
 }

@@ -30,14 +30,12 @@ import (
 const (
 	Coulomb   = 332.0637133  // C, in kcal Å/mol
 	Boltzmann = 0.0019872043 // k, in kcal/(mol K)
-	Joule     = 4.184        // kJ in a kcal
 
 	chargeUnit = 18.2223 // of CHARGE in a prmtop file: √332.0522
 )
 
 // An Atom is what the force field knows of one.
 type Atom struct {
-	Type   string  // AMBER's atom type, for messages
 	Charge float64 // in proton charges
 	Mass   float64 // in dalton; no energy depends on it
 	Kind   int     // row of A and B

@@ -140,7 +140,6 @@ func (s *Scene) body(i int) string {
 type Checker struct {
 	s     *Scene
 	kin   *robot.Kinematics
-	joint []int // of each moving joint, its place in the chain
 	reach reach
 
 	q0, q1, dq, x []float64
@@ -160,7 +159,7 @@ func (s *Scene) NewChecker() *Checker {
 	}
 	m := s.Arm.Moving()
 	c := &Checker{
-		s: s, kin: s.Arm.NewKinematics(), joint: s.Arm.Places(), reach: newReach(s.Arm, s.Bodies),
+		s: s, kin: s.Arm.NewKinematics(), reach: newReach(s.Arm, s.Bodies),
 		x:  make([]float64, s.Arm.Dim()),
 		q0: make([]float64, m), q1: make([]float64, m), dq: make([]float64, m), bow: make([]float64, len(s.Bodies)),
 		at: make([][]float64, deepest+2), todo: make([][]int32, deepest+1),

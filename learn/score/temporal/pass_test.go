@@ -11,6 +11,7 @@ import (
 	"github.com/landing-diffusion/landing/learn/score"
 	"github.com/landing-diffusion/landing/tools/scoretest"
 	"github.com/landing-diffusion/landing/tools/testkit"
+	"github.com/landing-diffusion/landing/tools/testkit/golden"
 )
 
 // wave returns n numbers of size 1, none of them special, whose sums do not cancel.
@@ -300,10 +301,7 @@ func TestTorch(t *testing.T) {
 
 func read(t *testing.T, name string) map[string]arrayfile.Array {
 	t.Helper()
-	f := testkit.Must(os.Open("testdata/" + name + ".npz"))
-	defer f.Close()
-	info := testkit.Must(f.Stat())
-	return testkit.Must(arrayfile.DecodeNPZ(f, info.Size()))
+	return golden.Decode(t, testkit.Must(os.ReadFile("testdata/"+name+".npz")))
 }
 
 func near(t *testing.T, what string, got, want []float64) {

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/landing-diffusion/landing/base/keyed"
 	"github.com/landing-diffusion/landing/base/parallel"
 	"github.com/landing-diffusion/landing/internal/dense"
@@ -151,7 +153,7 @@ func ring(n int, stiff float64) *chains {
 func anyhow(x []float64, d *dice) {
 	var axis [4]float64 // a quaternion, uniform on S³
 	d.normals(axis[:])
-	scale(axis[:], 1/dense.Norm(axis[:]))
+	floats.Scale(1/dense.Norm(axis[:]), axis[:])
 	half, v := dense.Norm(axis[1:]), [3]float64{}
 	if half > 0 {
 		angle := 2 * math.Atan2(half, axis[0])
@@ -161,7 +163,7 @@ func anyhow(x []float64, d *dice) {
 	}
 	turn := rotation(v)
 	if d.accepts(0.5) {
-		scale(turn[:], -1)
+		floats.Scale(-1, turn[:])
 	}
 	n := len(x) / 3
 	first, ring := int(d.uniform()*float64(n)), append([]float64(nil), x...)
@@ -296,17 +298,11 @@ func (d *dice) fisher(x, μ []float64, κ float64) {
 	for j := range x {
 		x[j] = w*μ[j] + side*x[j]
 	}
-	scale(x, 1/dense.Norm(x))
-}
-
-func scale(x []float64, by float64) {
-	for j := range x {
-		x[j] *= by
-	}
+	floats.Scale(1/dense.Norm(x), x)
 }
 
 // unit returns v scaled to length 1.
 func unit(v ...float64) []float64 {
-	scale(v, 1/dense.Norm(v))
+	floats.Scale(1/dense.Norm(v), v)
 	return v
 }

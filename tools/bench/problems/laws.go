@@ -3,6 +3,8 @@ package problems
 import (
 	"math"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/landing-diffusion/landing/internal/dense"
 )
 
@@ -96,7 +98,7 @@ func frames(x []float64, d *dice) {
 	// The round-off of the products.
 	along := dense.Dot(a[:], b[:])
 	dense.Axpy(b[:], -along, a[:])
-	scale(b[:], 1/dense.Norm(b[:]))
+	floats.Scale(1/dense.Norm(b[:]), b[:])
 	for i := range 5 {
 		x[2*i], x[2*i+1] = a[i], b[i]
 	}
@@ -119,7 +121,7 @@ func complement(a [5]float64) (axis [4][5]float64) {
 		if length < 1e-3 { // a is nearly e_j: the others make a basis
 			continue
 		}
-		scale(e[:], 1/length)
+		floats.Scale(1/length, e[:])
 		axis[k] = e
 		basis = append(basis, axis[k][:])
 		k++

@@ -10,12 +10,12 @@ import (
 	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
-// Draws of every problem are kept: the means of the first twelve coordinates and of their squares, of 300 rows. Tests of
-// commit f11f4b2d compared the laws of the draws with their marginals and moments, by 20 000 rows each. After a change
-// on purpose those tests must pass again.
+// Draws of every problem are kept: the means of the first twelve coordinates and of their squares, of 300 rows. Tests
+// of commit f11f4b2d compared the laws of the draws with their marginals and moments, by 20 000 rows each. After a
+// change on purpose those tests must pass again.
 func TestDrawsAreKept(t *testing.T) {
 	const n = 300
-	for _, p := range All() {
+	for _, p := range all {
 		if p.chains != nil {
 			continue
 		}

@@ -29,7 +29,6 @@ import (
 	"github.com/landing-diffusion/landing/base/keyed"
 	"github.com/landing-diffusion/landing/base/parallel"
 	"github.com/landing-diffusion/landing/domain"
-	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/problem"
 )
 
@@ -76,9 +75,6 @@ var all = []Problem{
 	{Name: "product", Dim: 8, Rows: 4000, row: product,
 		About: "product of a sphere, a torus and a square; three classes tie the factors together"},
 }
-
-// All returns the problems, in the order of the suite.
-func All() []Problem { return slices.Clone(all) }
 
 // Named returns the problems of these names, in the order of the suite; all of none.
 func Named(names []string) ([]Problem, error) {
@@ -186,16 +182,6 @@ func (p *Problem) Observed() []byte {
 	}
 	b, _, _ = bytes.Cut(b, []byte("law:"))
 	return b
-}
-
-// Load returns the problem as its file says it, and its set.
-func (p *Problem) Load() (*problem.Problem, *langevin.Process, error) {
-	loaded, err := problem.Load(p.Source(), p.Name, "", nil)
-	if err != nil {
-		return nil, nil, err
-	}
-	proc, err := loaded.Build()
-	return loaded, proc, err
 }
 
 // Observables returns the numbers that the suite compares; those without a range have none

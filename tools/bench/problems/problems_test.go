@@ -13,6 +13,7 @@ import (
 
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/domain/dataset"
+	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
@@ -27,15 +28,15 @@ func draw(t *testing.T, p *Problem, workers int, seed, batch uint64, n int) []fl
 // others for another seed or batch; what is written is read back to the last bit.
 func TestProblems(t *testing.T) {
 	names, firsts := map[string]bool{}, map[[2]float64]string{}
-	for _, p := range All() {
+	for _, p := range all {
 		t.Run(p.Name, func(t *testing.T) {
 			if names[p.Name] {
 				t.Error("two problems have this name")
 			}
 			names[p.Name] = true
 			n := 300
-			loaded, proc, err := p.Load()
-			testkit.OK(t, err)
+			loaded := testkit.Must(problem.Load(p.Source(), p.Name, "", nil))
+			proc := testkit.Must(loaded.Build())
 			testkit.Equal(t, loaded.Data.Path, p.DataFile())
 			if d := proc.Set.Dim(); d != p.Dim || p.Rows < 2 {
 				t.Fatalf("%d rows in R^%d, the set is in R^%d", p.Rows, p.Dim, d)
@@ -183,10 +184,7 @@ func TestNamed(t *testing.T) {
 	if err != nil || len(some) != 2 || some[0].Name != "arm3" || some[1].Name != "box" {
 		t.Error(some, err)
 	}
-	all, err := Named(nil)
-	if err != nil || len(all) != len(All()) {
-		t.Error(len(all), err)
-	}
+	testkit.Equal(t, len(testkit.Must(Named(nil))), len(all))
 	_, err = Named([]string{"curve", "tori"})
 	testkit.Refused(t, err, `"tori"`)
 	testkit.Refused(t, err, "half-torus")

@@ -20,8 +20,17 @@ var files embed.FS
 // Read reads an NPZ file of golden numbers.
 func Read(t testing.TB, name string) map[string]arrayfile.Array {
 	t.Helper()
-	b := testkit.Must(files.ReadFile("testdata/" + name))
-	return testkit.Must(arrayfile.DecodeNPZ(bytes.NewReader(b), int64(len(b))))
+	return Decode(t, testkit.Must(files.ReadFile("testdata/"+name)))
+}
+
+// Decode returns the arrays of the bytes of an NPZ file.
+func Decode(t testing.TB, b []byte) map[string]arrayfile.Array {
+	t.Helper()
+	z, arrays := testkit.Must(arrayfile.NewNPZ(bytes.NewReader(b), int64(len(b)))), map[string]arrayfile.Array{}
+	for _, name := range z.Names() {
+		arrays[name] = testkit.Must(z.Read(name, math.MaxInt))
+	}
+	return arrays
 }
 
 // ReadJSON reads a JSON file of golden numbers into v.

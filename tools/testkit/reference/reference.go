@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"gonum.org/v1/gonum/mat"
+
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/formula"
 	"github.com/landing-diffusion/landing/constraint/geometry"
@@ -292,29 +294,29 @@ func (g *Ridge) normal(dst, u []float64, ε float64) {
 	}
 }
 
-// Rows is O(n) as the reference implementation writes it, h = XXᵀ − I with the upper
-// triangle row by row: h(X) and all that follows from it are those of the package zoo's
-// XᵀX − I at Xᵀ.
-type Rows struct {
+// Group is O(n) as the reference implementation writes it, h = XXᵀ − I with the upper triangle row by row: h(X) and
+// all that follows from it are those of the package zoo's XᵀX − I at Xᵀ. For Π it has the reference's (V − XVᵀX)/2,
+// which is exact on the group only.
+type Group struct {
 	constraint.Set // O(n) or SO(n) of package zoo
 	n              int
 }
 
-// NewRows returns O(n), or SO(n) as the options of package zoo select it.
-func NewRows(n int, o zoo.OrthogonalOptions) (Rows, error) {
+// NewGroup returns O(n), or SO(n) as the options of package zoo select it.
+func NewGroup(n int, o zoo.OrthogonalOptions) (Group, error) {
 	s, err := zoo.NewOrthogonal(n, o)
-	return Rows{s, n}, err
+	return Group{s, n}, err
 }
 
 // Capabilities are those of package zoo without its formulas, which are of XᵀX.
-func (s Rows) Capabilities() constraint.Capabilities {
+func (s Group) Capabilities() constraint.Capabilities {
 	c := s.Set.Capabilities()
 	c.Formulas = nil
 	return c
 }
 
 // NewEvaluator implements constraint.Set. Retractions and geodesics are left out.
-func (s Rows) NewEvaluator(rows int) constraint.Evaluator {
+func (s Group) NewEvaluator(rows int) constraint.Evaluator {
 	m, e, t := len(s.Equalities()), s.Set.NewEvaluator(rows), transposer{s.n, make([]float64, rows*s.n*s.n)}
 	return constraint.Evaluator{
 		Values: func(values, x []float64, n int) { e.Values(values, t.in(x, n), n) },
@@ -326,84 +328,41 @@ func (s Rows) NewEvaluator(rows int) constraint.Evaluator {
 			e.HessianVectors(dst, nil, t.in(v, n), n) // h is quadratic
 			t.out(dst, n*m)
 		},
-		Projector: &rowsProjector{e.Projector, t},
+		Projector: &groupProjector{e.Projector, t},
 	}
 }
 
-// rowsProjector is the normal space of Rows in closed form.
-type rowsProjector struct {
-	columns constraint.Projector
-	t       transposer
+// groupProjector is the normal space of Group in closed form.
+type groupProjector struct {
+	constraint.Projector // of XᵀX − I
+	t                    transposer
 }
 
-func (p *rowsProjector) WorkSize() int { return p.columns.WorkSize() }
-
-func (p *rowsProjector) Factor(values, work []float64, regular []bool, x []float64, n int) {
-	p.columns.Factor(values, work, regular, p.t.in(x, n), n)
+func (p *groupProjector) Factor(values, work []float64, regular []bool, x []float64, n int) {
+	p.Projector.Factor(values, work, regular, p.t.in(x, n), n)
 }
 
-func (p *rowsProjector) Tangent(dst, v, x, work []float64, n int) {
-	vt := append([]float64(nil), p.t.in(v, n)...)
-	p.columns.Tangent(dst, vt, p.t.in(x, n), work, n)
-	p.t.out(dst, n)
-}
-
-func (p *rowsProjector) Normal(dst, u, x, work []float64, n int) {
-	p.columns.Normal(dst, u, p.t.in(x, n), work, n)
-	p.t.out(dst, n)
-}
-
-func (p *rowsProjector) Landing(dst, x, work []float64, n int) {
-	p.columns.Landing(dst, p.t.in(x, n), work, n)
-	p.t.out(dst, n)
-}
-
-// A Group is Rows with the reference's projector (V − XVᵀX)/2 for Π, which is exact
-// on the group only.
-type Group struct{ Rows }
-
-// NewGroup returns O(n) or SO(n).
-func NewGroup(n int, o zoo.OrthogonalOptions) (Group, error) {
-	s, err := NewRows(n, o)
-	return Group{s}, err
-}
-
-// NewEvaluator implements constraint.Set.
-func (s Group) NewEvaluator(rows int) constraint.Evaluator {
-	e := s.Rows.NewEvaluator(rows)
-	e.Projector = inexact{e.Projector, s.n}
-	return e
-}
-
-type inexact struct {
-	constraint.Projector
-	n int
-}
-
-func (p inexact) Tangent(dst, v, x, _ []float64, points int) {
-	n, d := p.n, p.n*p.n
-	xv := make([]float64, d)
-	for t := range points {
-		X, V, out := x[t*d:(t+1)*d], v[t*d:(t+1)*d], dst[t*d:(t+1)*d]
-		for i := range n { // X Vᵀ
-			for j := range n {
-				s := 0.0
-				for k := range n {
-					s += X[i*n+k] * V[j*n+k]
-				}
-				xv[i*n+j] = s
-			}
-		}
-		for i := range n {
-			for j := range n {
-				s := 0.0
-				for k := range n {
-					s += xv[i*n+k] * X[k*n+j]
-				}
-				out[i*n+j] = (V[i*n+j] - s) / 2
-			}
+func (p *groupProjector) Tangent(dst, v, x, _ []float64, points int) {
+	n, d := p.t.n, p.t.n*p.t.n
+	var product mat.Dense // XVᵀX
+	for at := 0; at < points*d; at += d {
+		X := mat.NewDense(n, n, x[at:at+d])
+		product.Mul(X, mat.NewDense(n, n, v[at:at+d]).T())
+		product.Mul(&product, X)
+		for i, w := range product.RawMatrix().Data {
+			dst[at+i] = (v[at+i] - w) / 2
 		}
 	}
+}
+
+func (p *groupProjector) Normal(dst, u, x, work []float64, n int) {
+	p.Projector.Normal(dst, u, p.t.in(x, n), work, n)
+	p.t.out(dst, n)
+}
+
+func (p *groupProjector) Landing(dst, x, work []float64, n int) {
+	p.Projector.Landing(dst, p.t.in(x, n), work, n)
+	p.t.out(dst, n)
 }
 
 // A transposer turns blocks of n×n matrices over.
