@@ -423,14 +423,3 @@ for name, o in dict(plain=dict(use_dictionary=False), usual={}, gzip=dict(compre
 		}
 	}
 }
-
-// peak reports the most memory that this process had until now, where the system tells it.
-func peak(b *testing.B) {
-	status, _ := os.ReadFile("/proc/self/status")
-	for line := range strings.Lines(string(status)) {
-		var kB float64
-		if _, err := fmt.Sscanf(line, "VmHWM: %f kB", &kB); err == nil {
-			b.ReportMetric(kB/1e3, "MB-peak")
-		}
-	}
-}

@@ -97,7 +97,7 @@ type Relation struct {
 	vague   bool      // of many fits alike: it is not said to hold, whatever its residual
 	settled bool      // its gradients are among those of the span
 	only    bool      // report it only if it is exact, or rounded
-	few     bool      // of a formula: its numbers have few digits
+	few     bool      // of a formula, or a distance from a centre: its numbers have few digits
 	alt     *Relation // the same with less round numbers, for where these do not do
 	// Gradients at the rows of the span, in units of the rows' spread: rows × Columns.
 	gradient []float64

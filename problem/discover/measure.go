@@ -78,10 +78,11 @@ func (s *survey) roundingError(g []float64, columns []int) (sd, most float64) {
 // off: of 40 rows or more it is below that with odds of a thousand to one.
 const roundedRatio = 1.8
 
+const fewDigits = 4 // of numbers that a person would write
+
 // plain reports whether the numbers of a relation have few digits, or were given.
 func (r *Relation) plain() bool {
-	const digits = 4
-	few := func(v float64) bool { return v == rounded(v, digits) }
+	few := func(v float64) bool { return v == rounded(v, fewDigits) }
 	for _, t := range r.Terms {
 		if len(t.Columns) > 0 && !few(t.Coefficient) {
 			return false
@@ -92,7 +93,7 @@ func (r *Relation) plain() bool {
 		return r.few
 	case Given, Distance, Circle, Norm, Torus, Orthonormal:
 	case Linear, Quadratic, Ellipsoid:
-		if r.Terms == nil {
+		if r.Terms == nil && !r.few {
 			return false
 		}
 	default:

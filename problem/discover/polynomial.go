@@ -238,14 +238,25 @@ func (s *search) polynomial(columns []int, degree, work int) {
 		f.exact, s.crowded = nil, true
 	}
 	echelon(f.exact, f.sd)
+	tried := map[*Relation][]float64{}
 	for _, direction := range f.exact {
 		if !follows(coefficients(direction, sd, 0), dependent) {
 			out = append(out, m.vanishing(coefficients(direction, sd, negligible), true, f.clear))
+			tried[out[len(out)-1]] = direction
 		}
 	}
 	slices.SortStableFunc(out, func(a, b *Relation) int { return len(a.Expr) - len(b.Expr) }) // the shortest first
 	s.offer(out)
-	out = nil
+	followed := s.follow
+	for _, r := range out { // with terms that rounding hides, where rows are far from it without
+		direction := tried[r]
+		for share := negligible / 3; degree > 1 && f.clear && r.near > Near && share > rounding; share /= 3 {
+			finer := m.vanishing(coefficients(direction, sd, share), true, true)
+			s.offer([]*Relation{finer})
+			r = finer
+		}
+	}
+	s.follow, out = followed, nil
 	if degree == 1 && len(f.alike) > 1 {
 		for _, a := range plainest(f.proposals()[:len(f.alike)], f.sd, roughly) {
 			out = append(out, m.vanishing(a, false, false))
@@ -658,6 +669,9 @@ func (s *survey) ball(columns []int, planes []*Relation) *Relation {
 	return m.round(of, true)
 }
 
+// medianError bounds how far the median of n distances is off by rounding, in half places over √n.
+const medianError = 4
+
 // round makes a quadratic relation with squares alone, and lines, one about a centre: with equal
 // coefficients a distance from it, else the equation of an ellipsoid. nil if it is neither.
 func (m *powers) round(a []float64, exact bool) *Relation {
@@ -714,8 +728,15 @@ func (m *powers) round(a []float64, exact bool) *Relation {
 		for k := range axes {
 			axes[k] = plain(radius / roots[k])
 		}
-	} else if radius = plain(radius); !(radius > 0) {
-		return nil
+	} else {
+		half := 0.0
+		for _, j := range used {
+			half = max(half, m.s.columns[j].Half())
+		}
+		off := medianError * half / math.Sqrt(float64(len(distances)))
+		if radius = rounded(m.s.plain(radius, max(m.s.fine, off/radius)), digits); !(radius > 0) {
+			return nil
+		}
 	}
 	parts, middle := make([]string, len(used)), make([]string, len(used))
 	for k, j := range used {
@@ -751,8 +772,9 @@ func (m *powers) round(a []float64, exact bool) *Relation {
 	if !origin {
 		kind = Quadratic // no ready-made sphere
 	}
+	few := !slices.ContainsFunc(about, func(v float64) bool { return v != rounded(v, fewDigits) })
 	return &Relation{Kind: kind, Value: radius, Name: fmt.Sprintf("%s[%d]", name, used[0]),
-		Expr: text + " = " + number(radius)}
+		Expr: text + " = " + number(radius), few: few}
 }
 
 // power reports whether a polynomial is about a power h^k, k ≥ 2, of something simpler: it then seems a k-th as far
