@@ -277,7 +277,7 @@ func rescaled(s constraint.Set) constraint.Set {
 	return &linear{s, a, len(s.Equalities())}
 }
 
-// linear is the set whose components are combinations of another's, of which the first m are equalities.
+// linear is the set whose components are combinations of another's. The first m are equalities.
 type linear struct {
 	set constraint.Set
 	a   *mat.Dense
