@@ -9,8 +9,8 @@ import (
 	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
-// Arcs of any length about another centre are found by their centre and radius, though two decimals hide a square beside
-// the rest.
+// Arcs of any length about another centre are found by their centre and radius, though two decimals hide a square
+// beside the rest.
 func TestArcs(t *testing.T) {
 	const n = 2000
 	for _, arc := range []float64{1, 1.3, 1.9, 2.1, 2.5, 2.9, 4, 6.28} {
