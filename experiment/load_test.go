@@ -205,9 +205,8 @@ func TestDataOfAnyUnit(t *testing.T) {
 			"unit, and its coordinates in the order of the columns? landing refine brings rows that are near " +
 			"the set " +
 			"to it; a data.tolerance, in the unit of the constraint, allows more", ""},
-		{"a row hardly off", set(1e-3, 0), "", circle(1e-3, 0, 1e-3), "", "1 of 100 rows are beside the set, more " +
-			"than " +
-			"rounding of numbers explains; row 99 (from 0) the most, \"round\" by 2e-09: about 9.99e-07 from it, " +
+		{"a row hardly off", set(1e-3, 0), "", circle(1e-3, 0, 1e-3), "", "1 of 100 rows are further from the set than " +
+			"double precision explains; row 99 (from 0) the most, \"round\" by 2e-09: about 9.99e-07 from it, " +
 			"0.141 % of " +
 			"the spread of a coordinate (0.000707). Samples will lie on it; landing refine brings rows"},
 		{"a tolerance is absolute", set(1e-3, 0), "data: {tolerance: 1e-8}\n", circle(1e-3, 0, 0.1),
