@@ -189,26 +189,20 @@ func TestDataOfAnyUnit(t *testing.T) {
 		{"thousandth", set(1e-3, 0), "", circle(1e-3, 0, 0), "", ""},
 		{"shifted", set(1, 1e3), "", circle(1, 1e3, 0), "", ""},
 		{"a thousand in a set of one", set(1, 0), "", circle(1e3, 0, 0), "row 0 (from 0) violates \"round\" by " +
-			"1e+06: " +
-			"about 500 from it, 70.7 % of the spread of a coordinate (707); expected at most 1 %. Of 100 rows 100 " +
-			"are " +
-			"further, row ", ""},
+			"1e+06: about 500 from it, 70.7 % of the spread of a coordinate (707); expected at most 1 %. Of 100 rows " +
+			"100 are further, row ", ""},
 		{"a thousandth in a set of one", set(1, 0), "", circle(1e-3, 0, 0), "row 0 (from 0) violates \"round\" by 1: " +
 			"about 500 from it, 7.07e+05 times the spread of a coordinate (0.000707); expected at most 1 %. Of 100 ",
 			""},
 		{"shifted, in a set that is not", set(1, 0), "", circle(1, 1e3, 0), "times the spread of a coordinate (0.707)",
 			""},
 		{"a row off", set(1e3, 0), "", circle(1e3, 0, 0.02), "row 99 (from 0) violates \"round\" by 4.04e+04: about " +
-			"19.8 " +
-			"from it, 2.8 % of the spread of a coordinate (707); expected at most 1 %. Are the set's numbers in the " +
-			"data's " +
-			"unit, and its coordinates in the order of the columns? landing refine brings rows that are near " +
-			"the set " +
-			"to it; a data.tolerance, in the unit of the constraint, allows more", ""},
-		{"a row hardly off", set(1e-3, 0), "", circle(1e-3, 0, 1e-3), "", "1 of 100 rows are further from the set than " +
-			"double precision explains; row 99 (from 0) the most, \"round\" by 2e-09: about 9.99e-07 from it, " +
-			"0.141 % of " +
-			"the spread of a coordinate (0.000707). Samples will lie on it; landing refine brings rows"},
+			"19.8 from it, 2.8 % of the spread of a coordinate (707); expected at most 1 %. Are the set's numbers " +
+			"in the data's unit, and its coordinates in the order of the columns? landing refine brings rows that " +
+			"are near the set to it; a data.tolerance, in the unit of the constraint, allows more", ""},
+		{"a row hardly off", set(1e-3, 0), "", circle(1e-3, 0, 1e-3), "", "1 of 100 rows are further from the set " +
+			"than double precision explains; row 99 (from 0) the most, \"round\" by 2e-09: about 9.99e-07 from it, " +
+			"0.141 % of the spread of a coordinate (0.000707). Samples will lie on it; landing refine brings rows"},
 		{"a tolerance is absolute", set(1e-3, 0), "data: {tolerance: 1e-8}\n", circle(1e-3, 0, 0.1),
 			"row 99 (from 0) violates \"round\" by 2.1e-07; expected at most data.tolerance = 1e-08; landing", ""},
 		{"a tolerance allows", set(1e-3, 0), "data: {tolerance: 1e-3}\n", circle(1e-3, 0, 0.1), "", ""},
