@@ -21,6 +21,7 @@ import (
 	"github.com/landing-diffusion/landing/internal/onnx"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/learn/score"
+	"github.com/landing-diffusion/landing/learn/score/gaussian"
 	"github.com/landing-diffusion/landing/learn/score/networks"
 	"github.com/landing-diffusion/landing/learn/train"
 	"github.com/landing-diffusion/landing/problem"
@@ -63,6 +64,8 @@ type Network struct {
 	Times []float64    `json:"times"`
 	Gain  []float64    `json:"gain"`  // m(t)
 	Start [][2]float64 `json:"start"` // b(t) and v(t); null where nothing is read of starts
+	// b, v, a and c of score.Config.Ahead; null but of kind gaussian.
+	Ahead [][4]float64 `json:"ahead,omitempty"`
 }
 
 // Describe describes the network of a checkpoint, chosen as Trained chooses it.
@@ -106,6 +109,10 @@ func (r *Run) describe() (*Network, error) {
 		if read.Start != nil {
 			b, v := read.Start(at)
 			n.Start = append(n.Start, [2]float64{b, v})
+		}
+		if kind.Name == gaussian.Kind.Name {
+			b, v, a, c := c.Ahead(at)
+			n.Ahead = append(n.Ahead, [4]float64{b, v, a, c})
 		}
 	}
 	return n, nil

@@ -304,6 +304,11 @@ func (t *training) epoch(ctx context.Context) error {
 	if err := t.paced(); err != nil {
 		return err
 	}
+	if t.trainer.Done() {
+		if err := t.renew(); err != nil {
+			return err
+		}
+	}
 	if n := t.epochs(); t.told == 0 && n > 0 { // now it is known
 		t.told = n
 		tell(t.observer.Begin, n)
@@ -352,6 +357,23 @@ func (t *training) arrive(ctx context.Context) error {
 		return nil
 	}
 	return saveStates(t.run.Folder, file, states, t.run.Process.Set.Dim())
+}
+
+// renew makes the prior of the ends of the last paths of training, where a share of the rows had one before the first
+// epoch, and there are more now. A path in many dimensions does not forget at which row it began, so rows without a
+// path would have no sample near.
+func (t *training) renew() error {
+	ends := t.source.Capabilities().Ends
+	if t.prior == nil || ends == nil || t.run.Problem.Train.Preparation == 0 || t.run.priorFile() != run.EndsFile {
+		return nil
+	}
+	states := ends()
+	if len(states) <= len(t.prior.states()) || len(states) > maxKept {
+		return nil
+	}
+	t.prior = fromEnds(t.run.Loaded, states)
+	over := &run.Folder{Dir: t.run.Folder.Dir, Force: true}
+	return saveStates(over, run.EndsFile, states, t.run.Process.Set.Dim())
 }
 
 // evaluate records an evaluation. That all backward paths break down, as those of a

@@ -59,6 +59,16 @@ func (p *Process) LookAhead(k int) (b, c float64) {
 	return (g - ratio*p.Decay(back)) / f, -ratio * back / f
 }
 
+// Ahead returns LookAhead as a function of t = t_{k+1}.
+func (p *Process) Ahead() func(t float64) (b, c float64) {
+	bs, cs := make([]float64, p.Schedule.N), make([]float64, p.Schedule.N)
+	for k := range bs {
+		bs[k], cs[k] = p.LookAhead(k)
+	}
+	b, c := p.atStep(bs), p.atStep(cs)
+	return func(t float64) (float64, float64) { return b(t), c(t) }
+}
+
 // moments are those of v = x_{k+1} − x_0, m = p_{k+1} and q = p̃ in one direction of a flat Σ.
 type moments struct{ vv, vm, vq, mq, qq float64 }
 

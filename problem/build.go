@@ -280,6 +280,14 @@ func (p *Problem) NetworkConfig(m method.Method, set constraint.Set) score.Confi
 			c.Start, c.Still = can.Start(), own.Held
 		}
 	}
+	if can.Follows != nil {
+		start, ahead := can.Follows.Start(), can.Follows.Ahead()
+		c.Ahead = func(t float64) (b, v, a, c float64) {
+			b, v = start(t)
+			a, c = ahead(t)
+			return b, v, a, c
+		}
+	}
 	c.Precision, _ = kernel.ParsePrecision(p.Train.Precision) // checked by Build
 	return c
 }

@@ -145,6 +145,9 @@ type Config struct {
 	Wavelength float64                        // as in Reading; 0 is 2
 	Start      func(t float64) (b, v float64) // as in Reading
 	Still      []int                          // as in Reading
+	// Ahead, if not nil, returns b and v of Reading.Start, and a and c: E[x_0 | x, p̃] = x + a p̃ + c s on a flat Σ
+	// without force (langevin.Process.LookAhead).
+	Ahead func(t float64) (b, v, a, c float64)
 	// As in Reading; a Horizon of 0 is 1.
 	TimeOctaves    int
 	Horizon        float64
@@ -152,7 +155,7 @@ type Config struct {
 	Center, Scales []float64 // as in Reading
 	Unit           float64   // as in Reading
 	Options        Options   // keys of the kind's own
-	// Reference is a conformation that points are laid on, for kinds that do so.
+	// Reference is what Prepare takes from training rows, such as a conformation that points are laid on.
 	Reference []float64
 	// Torsions are chains of four bonded atoms of the molecule that points are, for kinds that read them.
 	Torsions [][4]int

@@ -222,6 +222,12 @@ func (s *Settled) tune(ctx context.Context, rows *Rows, pool *parallel.Pool, rep
 			learning = choose.Draws(m, noise, int(p.Process.Options["levels"]))
 		}
 	}
+	if method, err := p.Method(s.Process); err == nil && m.Coordinates <= mostAxes &&
+		method.Capabilities().Follows != nil && p.Condition.Free(m.Coordinates) == m.Coordinates &&
+		len(s.Process.Set.Capabilities().Held) == 0 && slices.ContainsFunc(learning, uneven) {
+		learning = append(learning, choose.Choice{Key: problem.KeyNetworkKind, Value: "gaussian",
+			Reason: "along narrow directions the score is nearly that of a Gaussian law"})
+	}
 	learning = slices.DeleteFunc(learning, func(c choose.Choice) bool { return !serves(p.Network.Kind, c.Key) })
 	for i, c := range learning {
 		if center, ok := c.Value.([]float64); ok {
@@ -236,6 +242,12 @@ func (s *Settled) tune(ctx context.Context, rows *Rows, pool *parallel.Pool, rep
 	s.Process, err = s.Problem.Build()
 	return err
 }
+
+// mostAxes is up to how many coordinates the principal axes of the rows are computed, in time of their cube.
+const mostAxes = 1000
+
+// uneven reports whether a choice is of what spreads that differ much have.
+func uneven(c choose.Choice) bool { return c.Key == "network.scales" }
 
 // fewestUpdates is how many updates a training has at least that nothing judges, where neither epochs nor a time are
 // said; of more rows than that it has one a row. Of longer ones samples kept to their rows (docs/auto.md).
@@ -313,7 +325,7 @@ func Noise(p *problem.Problem, underdamped bool) choose.Noise {
 // points on a reference before it reads them; others have numbers of their own.
 func serves(kind, key string) bool {
 	switch {
-	case kind == "" || kind == "mlp" || !strings.HasPrefix(key, "network."):
+	case kind == "" || kind == "mlp" || kind == "gaussian" || !strings.HasPrefix(key, "network."):
 		return true
 	case kind == "temporal":
 		return !slices.Contains([]string{problem.KeyNetworkWidth, problem.KeyNetworkLayers, "network.scales"}, key)

@@ -53,6 +53,7 @@ CASES = {
     "given": (FORMULA, ellipses, "ULLA", {**MLP, **PLACED, "output": "scaled"}, GIVEN),
     "given, no momentum": (FORMULA, ellipses, "OLLA", {**MLP, **PLACED, "output": "balanced"}, GIVEN),
     "uneven": (FORMULA, ellipses, "ULLA", {**MLP, "center": [0.1, 0.2], "scales": [0.5, 0.02]}, GIVEN),
+    "gaussian": ({"kind": "sphere", "dim": 14}, sphere, "ULLA", {**MLP, "kind": "gaussian", "output": "balanced"}, {}),
     "flow": ({"kind": "sphere", "dim": 14}, sphere, "flow", MLP, {}),
     "temporal": ({"kind": "sphere", "dim": 14}, sphere, "ULLA",
                  {**UNET, **ALL, "options": {"steps": 7, "channels": 4, "levels": 3, "blocks": 2, "embedding": 8}}, {}),

@@ -361,7 +361,7 @@ func (s *suite) constants(t *testing.T) {
 		}
 		arrays[name] = arrayfile.Of(other, a.Shape...)
 		moved, err := c.WithConstants(arrays)
-		if err != nil || slices.Equal(rows(moved), want) {
+		if err != nil || slices.Equal(rows(moved), want) && slices.Equal(s.output(moved), s.output(s.m)) {
 			t.Errorf("another %s makes no other network: %v", name, err)
 		}
 		if !slices.Equal(rows(s.m), want) {

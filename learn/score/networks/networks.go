@@ -9,11 +9,12 @@ import (
 
 	"github.com/landing-diffusion/landing/learn/score"
 	"github.com/landing-diffusion/landing/learn/score/aligned"
+	"github.com/landing-diffusion/landing/learn/score/gaussian"
 	"github.com/landing-diffusion/landing/learn/score/temporal"
 )
 
 // All are the kinds of networks; the first is the default.
-var All = []score.Kind{score.MLPKind, aligned.Kind, temporal.Kind}
+var All = []score.Kind{score.MLPKind, aligned.Kind, temporal.Kind, gaussian.Kind}
 
 // Names returns the values that network.kind of a problem can have.
 func Names() (names []string) {

@@ -369,6 +369,29 @@ class _Aligned(_MLP):
         return torch.atan2(sine, (a * b).sum(-1)), gradients
 
 
+class _Gaussian(_MLP):
+    """An MLP plus the score of a Gaussian law: package learn/score/gaussian."""
+
+    mean: Tensor
+    variances: Tensor
+    axes: Tensor
+    course: Tensor
+
+    def __init__(self, told: dict[str, Any], weights: dict[str, Tensor], constants: dict[str, Tensor]) -> None:
+        super().__init__(told, weights, constants)
+        for name in ("mean", "variances", "axes"):
+            self.register_buffer(name, constants[name].double(), persistent=False)
+        self.register_buffer("course", torch.tensor(told["ahead"], dtype=torch.float64).T, persistent=False)
+
+    def forward(self, read: _Reading, x: Tensor, p: Tensor | None, t: Tensor, hidden: bool | Tensor) -> Tensor:
+        b, v, a, c = (read.at(t, of)[:, None] for of in self.course)
+        y = x - self.mean if p is None else x - self.mean - b * p
+        along = (y @ self.axes.T) * v / (self.variances + v)
+        s = -(along @ self.axes) if p is None else -(along @ self.axes) - (a + b) * p
+        out = super().forward(read, x, p, t, hidden)
+        return out + (s / (c * read.at(t, read.gain)[:, None])).to(out.dtype)
+
+
 class _Temporal(nn.Module):
     """A U-Net of convolutions over the steps of a sequence: package learn/score/temporal."""
 
@@ -457,4 +480,4 @@ class _Temporal(nn.Module):
         return torch.cat([y, y.new_zeros(n, self.held)], 1)
 
 
-_KINDS: dict[str, Any] = {"mlp": _MLP, "aligned": _Aligned, "temporal": _Temporal}
+_KINDS: dict[str, Any] = {"mlp": _MLP, "aligned": _Aligned, "temporal": _Temporal, "gaussian": _Gaussian}
