@@ -22,7 +22,8 @@ func TestAdded(t *testing.T) {
 	testkit.OK(t, os.WriteFile(xyz, []byte("4\n\nC -0.5 1.4 0\nC 0 0 0\nC 1.5 0 0\nC 2 1 1\n"), 0o666))
 	turning := fmt.Sprintf("set: {kind: molecule, template: %q, coordinates: internal, bonds: template}\n", xyz)
 	arm := "set: {kind: arm, robot: panda, waypoints: 3}\n"
-	problems := map[string]string{"formulas": formulas, "sphere": sphere, "chain": chain, "turning": turning, "arm": arm}
+	problems := map[string]string{"formulas": formulas, "sphere": sphere, "chain": chain, "turning": turning,
+		"arm": arm}
 	testkit.Cases(t, func(input string) string {
 		of, text, _ := strings.Cut(input, " + ")
 		p, err := Load([]byte(problems[of]), "test.yaml", "", nil)

@@ -242,8 +242,8 @@ func Keep(t testing.TB, format string, v ...any) {
 	fmt.Fprintf(texts[t.Name()], format+"\n", v...)
 }
 
-// Cases answers the inputs in testdata/TEST.txt, and tests the answers there, as Kept does. The lines of an answer begin
-// with "= " and follow those of its input.
+// Cases answers the inputs in testdata/TEST.txt, and tests the answers there, as Kept does. An answer follows its input
+// in lines that begin with "= ".
 func Cases(t testing.TB, answer func(input string) string) {
 	t.Helper()
 	file := filepath.Join(home, "testdata", t.Name()+".txt")
