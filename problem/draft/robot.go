@@ -133,7 +133,7 @@ func posture(set constraint.Set, boxes [][2]plan.Point3) (string, error) {
 	motions, _ := constraint.As[*trajectory.Set](set)
 	spec := motions.Spec()
 	b := plan.Batch{Set: set, Spec: spec, Tip: spec.Tip(), Count: 100, Seed: 1, Start: boxes[0], Goal: boxes[1],
-		Options: plan.Options{Nodes: 4000, Segments: true, Reserve: 0.02}}
+		Failing: 3, Options: plan.Options{Nodes: 1000, Segments: true, Reserve: 0.02}}
 	found, err := b.Run(context.Background(), parallel.New(runtime.NumCPU()))
 	if err != nil {
 		return "", err
