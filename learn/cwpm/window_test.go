@@ -475,7 +475,8 @@ func TestWindowIsItsRegression(t *testing.T) {
 		for i := range n {
 			set.SampleUniform(starts[i*d:(i+1)*d], keyed.New(3, keyed.Probe, 3), uint64(i))
 		}
-		p := &langevin.Process{Set: set, Friction: 20, Landing: langevin.Landing{Explicit: true, Rate: 25}, NoTerminal: true,
+		p := &langevin.Process{Set: set, Friction: 20, NoTerminal: true,
+			Landing:  langevin.Landing{Explicit: true, Rate: 25},
 			Schedule: langevin.Schedule{N: 30, T: 3, SigmaMin: 0.2, SigmaMax: 0.6}}
 		paths, last := forward(t, p, starts, 3)
 		l, plain := NewLoss(p, reads[float64](p), n, Options{Window: 0.15}), NewLoss(p, reads[float64](p), n, Options{})
