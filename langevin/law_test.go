@@ -4,7 +4,6 @@ import (
 	"context"
 	"math"
 	"slices"
-	"sort"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
@@ -155,101 +154,6 @@ func TestCurvatureOffset(t *testing.T) {
 	}
 }
 
-// ks returns the Kolmogorov–Smirnov distance of values of a CDF from uniform.
-func ks(u []float64) float64 {
-	sort.Float64s(u)
-	n, worst := float64(len(u)), 0.0
-	for i, v := range u {
-		worst = max(worst, v-float64(i)/n, float64(i+1)/n-v)
-	}
-	return worst
-}
-
-// Curved sets without symmetry: the uniform law of the torus in its tube angle, density ∝ R + r cos φ, and of an
-// ellipse in arc length. Last states of 2000 independent chains from one point; KS at level 1e-6 plus 0.02 for the step
-// size: critical value 0.08. A uniform tube angle would score 0.19, a chain that never left its start 0.5.
-func TestUniformLawOfChains(t *testing.T) {
-	if testing.Short() {
-		t.Skip("a law, for seconds")
-	}
-	const count = 2000
-	critical := 2.69/math.Sqrt(count) + 0.02
-	torus := zoo.Torus{Major: 1, Minor: 0.6}
-	ellipse := zoo.Ellipsoid{Axes: []float64{1, 0.4}}
-	perimeter := func(θ float64) float64 { // ∫₀^θ √(a² sin² + b² cos²), by the midpoint rule
-		const n = 2000
-		s := 0.0
-		for i := range n {
-			sin, cos := math.Sincos(θ * (float64(i) + 0.5) / n)
-			s += math.Hypot(sin, 0.4*cos) * θ / n
-		}
-		return s
-	}
-	grid := make([]float64, 513)
-	for i := range grid {
-		grid[i] = perimeter(2*math.Pi*float64(i)/512) / perimeter(2*math.Pi)
-	}
-	laws := []struct {
-		name string
-		set  constraint.Set
-		x0   []float64
-		cdf  func(x []float64) float64
-	}{
-		{"torus", torus, []float64{-0.4, 0, 0}, func(x []float64) float64 {
-			_, φ := torus.Angles(x)
-			return (φ + math.Pi + torus.Minor/torus.Major*math.Sin(φ)) / (2 * math.Pi)
-		}},
-		{"ellipse", ellipse, []float64{1, 0}, func(x []float64) float64 {
-			θ := math.Atan2(x[1]/0.4, x[0])
-			if θ < 0 {
-				θ += 2 * math.Pi
-			}
-			u := θ / (2 * math.Pi) * 512
-			i := min(int(u), 511)
-			return grid[i] + (u-float64(i))*(grid[i+1]-grid[i])
-		}},
-	}
-	for _, law := range laws {
-		for _, c := range []struct {
-			name      string
-			method    Method
-			symmetric bool
-			τ         float64
-			steps     int
-		}{
-			{"OLLA", OLLA, false, 0.01, 400},
-			{"ULLA", ULLA, false, 0.05, 200},
-			{"OLLA-P", OLLAP, false, 0.01, 400},
-			{"ULLA-P", ULLAP, false, 0.05, 200},
-			{"splitting", ULLA, true, 0.2, 60},
-		} {
-			p := &Process{
-				Set: law.set, Method: c.method, Friction: 1, Landing: Landing{Explicit: true, Rate: 4}, Curvature: true,
-				Schedule: Schedule{N: 1, T: c.τ, SigmaMin: 1, SigmaMax: 1}, NoTerminal: true,
-			}
-			testkit.OK(t, p.Validate())
-			x0 := make([]float64, 0, count*law.set.Dim())
-			for range count {
-				x0 = append(x0, law.x0...)
-			}
-			draws := chains(t, Chains{Process: p, Symmetric: c.symmetric, Count: count, Burn: c.steps - 1, Keep: 1,
-				Seed: 5}, x0)
-			u := make([]float64, count)
-			for i := range u {
-				u[i] = law.cdf(draws.X[i*law.set.Dim() : (i+1)*law.set.Dim()])
-			}
-			if dist := ks(u); dist > critical {
-				t.Errorf("%s, %s: KS distance %.3f, critical %.3f", law.name, c.name, dist, critical)
-			}
-			// At the tips of the ellipse (radius of curvature 0.16) some
-			// projections have no solution; landing needs none.
-			if draws.Report.Failed > 0 && (!p.Method.Projected() && !c.symmetric || law.name == "torus") {
-				t.Errorf("%s, %s: %d failed chains", law.name, c.name, draws.Report.Failed)
-			}
-		}
-	}
-}
-
 // scoreFunc makes a score of a function of one row.
 type scoreFunc func(dst, x, p []float64, t float64)
 
@@ -296,21 +200,4 @@ func TestChainsAreReproducible(t *testing.T) {
 			t.Error("chmc refuses nothing: its Metropolis steps are not seen here")
 		}
 	}
-}
-
-func BenchmarkSO10Forward(b *testing.B) {
-	group := testkit.Must(zoo.NewOrthogonal(10, zoo.OrthogonalOptions{Special: true}))
-	const count = 200
-	p := &Process{
-		Set: group, Method: ULLA, Friction: 10, Landing: Landing{Explicit: true, Rate: 10},
-		Schedule: Schedule{N: 50, T: 2.5, SigmaMin: 0.2, SigmaMax: 2, Geometric: true},
-	}
-	x0 := testkit.Must(Start(b.Context(), p, count, 1))
-	pool := testkit.Pool(b, 2)
-	sim := NewSimulator(p, pool, 50)
-	var paths Paths
-	for b.Loop() {
-		testkit.Must(sim.Forward(context.Background(), &paths, x0, 1, 0))
-	}
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*count*p.Schedule.N), "ns/step")
 }

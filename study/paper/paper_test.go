@@ -10,9 +10,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -23,73 +21,11 @@ import (
 	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
-// printed.csv is the file whose numbers were held against the paper's, each one and no other (3821ee82 has the test).
+// printed.csv is the file whose numbers were held against the paper's, each one and no other, by tests of 3821ee82.
 func TestPrintedNumbers(t *testing.T) {
 	testkit.Equal(t, fmt.Sprintf("%x", sha256.Sum256(testkit.Must(os.ReadFile("printed.csv")))),
 		"3685072712b52fc1221f1e1125577ddca16f35a860b31b283bc04dec6cb087cb")
 	testkit.Equal(t, len(printed), 268)
-}
-
-var valueAndError = regexp.MustCompile(`([0-9]\.[0-9]+)[}$]*\\text\{\\(?:tiny|scriptsize)\$\\pm\$\.([0-9]+)`)
-
-// Standard errors are those that stand beside the value in the paper's rows, in their order.
-func TestPrintedErrors(t *testing.T) {
-	data := testkit.Must(os.ReadFile(testkit.Shared(t, "paper/paper.tex")))
-	tex := regexp.MustCompile(` +`).ReplaceAllString(string(data), " ")
-	row := func(label, begins string) [][]string {
-		_, rest, _ := strings.Cut(tex, `\label{`+label+`}`)
-		table, _, _ := strings.Cut(rest, `\end{tabular}`)
-		_, rest, ok := strings.Cut(table, begins+" &")
-		if !ok {
-			t.Fatalf("%s has no row %q", label, begins)
-		}
-		line, _, _ := strings.Cut(rest, `\\`)
-		return valueAndError.FindAllStringSubmatch(line, -1)
-	}
-	checked := 0
-	check := func(exhibit, name string, columns []string, got [][]string) {
-		k := 0
-		for _, column := range columns {
-			p := printed[[3]string{exhibit, name, column}]
-			if math.IsNaN(p.Value) {
-				if !math.IsNaN(p.SE) {
-					t.Errorf("%v: NaN with an error", p)
-				}
-				continue
-			}
-			if k >= len(got) {
-				t.Fatalf("%s, %s: the paper has %d errors", exhibit, name, len(got))
-			}
-			value, _ := strconv.ParseFloat(got[k][1], 64)
-			se, _ := strconv.ParseFloat("0."+got[k][2], 64)
-			if p.Value != value || p.SE != se {
-				t.Errorf("%v; the paper prints %v ± %v", p, value, se)
-			}
-			k++
-			checked++
-		}
-		if k != len(got) {
-			t.Errorf("%s, %s: %d errors here, %d in the paper", exhibit, name, k, len(got))
-		}
-	}
-	sets := []string{"volcano", "earthquake", "flood", "fire", "bunny50", "bunny100", "spot50", "spot100"}
-	for _, m := range rowsOf("table1")[:9] { // the others are ours
-		check("table1", m, sets, row("tab:unified_results", `\ `+m))
-	}
-	for _, m := range rowsOf("table3") {
-		check("table3", m, []string{"arm 140", "arm 280", "arm 420", "arm 560", "ψ", "RMSD"},
-			row("tab:mixed_constraints",
-				`\ `+m))
-	}
-	for _, name := range rowsOf("table11") {
-		letter, v, _ := strings.Cut(name, " = ")
-		tex := map[string]string{"α": `\alpha`, "ε": `\epsilon`}[letter] + "=" + v
-		if letter == "α" && !strings.Contains(v, ".") || letter == "ε" && (v == "1" || v == "5" || v == "10") {
-			tex += ".0"
-		}
-		check("table11", name, []string{"ψ", "RMSD"}, row("app:tab:effect-alpha-epsilon-dipeptide", "$"+tex+"$"))
-	}
-	testkit.Equal(t, checked, 72+24+37)
 }
 
 // rowsOf are the names of an exhibit's rows.
