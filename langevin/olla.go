@@ -10,7 +10,7 @@ import "math"
 // These functions make the tangential part Π[…] and κ = ½τ𝓗; Stepper.finish
 // adds them and the landing term. OLLA-P keeps only the tangential part.
 
-func (s *Stepper) ollaForward(x, ζ []float64, n, k int) {
+func (s *Stepper) ollaForward(ζ []float64, n, k int) {
 	τ := s.proc.Schedule.Tau(k)
 	s.noise(math.Sqrt(τ), ζ, n)
 	s.addGradient(-τ/2, n)

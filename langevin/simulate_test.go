@@ -290,23 +290,6 @@ func TestDivergence(t *testing.T) {
 	backward(70, 76) // of the second block
 }
 
-// The main job's simulation: 663 paths of 50 steps on the sphere.
-func BenchmarkVolcanoForward(b *testing.B) {
-	p := &Process{
-		Set: zoo.Sphere{D: 3}, Method: ULLA, Friction: 5,
-		Schedule: Schedule{N: 50, T: 2, SigmaMin: 0.1, SigmaMax: 2},
-	}
-	x0, _ := Start(b.Context(), p, 663, 1)
-	pool := testkit.Pool(b, 2)
-	sim := NewSimulator(p, pool, 64)
-	var paths Paths
-	refresh := uint64(0)
-	for b.Loop() {
-		testkit.Must(sim.Forward(context.Background(), &paths, x0, 1, refresh))
-		refresh++
-	}
-}
-
 func TestStarts(t *testing.T) {
 	x := []float64{0, 0.5, 1, 1.5, 2, 2.5, 3, 3.5, 4, 4.5} // rows of two
 	for n, want := range map[int]string{1: "[0 0.5]", 2: "[0 0.5 2 2.5]", 5: fmt.Sprint(x),

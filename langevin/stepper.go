@@ -119,7 +119,7 @@ func (s *Stepper) Forward(dst, x, prev, ζ []float64, failed []bool, n, k int) (
 	if s.proc.Method.Underdamped() {
 		s.ullaForward(x, prev, ζ, n, k)
 	} else {
-		s.ollaForward(x, ζ, n, k)
+		s.ollaForward(ζ, n, k)
 	}
 	return s.finish(dst, x, failed, n, τ)
 }

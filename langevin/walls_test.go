@@ -1,7 +1,6 @@
 package langevin
 
 import (
-	"context"
 	"math"
 	"slices"
 	"testing"
@@ -400,59 +399,6 @@ func TestElasticPathsAreReproducible(t *testing.T) {
 					}
 				}
 			}
-		}
-	}
-}
-
-// cosines is 2∂ln q of Brownian motion between walls at 0 and 1 from the uniform law on [0, c], by the cosine series of
-// its heat kernel: q = Σ a_n cos(nπx) exp(−n²π²s/2), with a_0 = 1 and a_n = 2 sin(nπc)/(nπc), at s = Σσ²Δt.
-func cosines(p *Process, c float64) scoreFunc {
-	clock := make([]float64, p.Schedule.N+1)
-	for k := range p.Schedule.N {
-		clock[k+1] = clock[k] + p.Schedule.Tau(k)
-	}
-	return func(dst, x, _ []float64, t float64) {
-		s := clock[int(math.Round(t/p.Schedule.Dt()))]
-		q, slope := 1.0, 0.0
-		for n := 1.0; n*n*math.Pi*math.Pi*s/2 < 40; n++ {
-			a := 2 * math.Sin(n*math.Pi*c) / (n * math.Pi * c) * math.Exp(-n*n*math.Pi*math.Pi*s/2)
-			q += a * math.Cos(n*math.Pi*x[0])
-			slope -= a * n * math.Pi * math.Sin(n*math.Pi*x[0])
-		}
-		dst[0] = 2 * slope / max(q, 1e-12)
-	}
-}
-
-// OLLA's backward process with the exact score of Brownian motion between two walls takes the uniform law on [0, 1] to
-// that on [0, 0.4], which the wall at 0 bounds. 2000 samples, Kolmogorov's distance at level 10⁻⁶ (2.7/√2000 = 0.06)
-// and 0.02 for steps; the 100 expected below 0.02 at 4.6 standard deviations (4·10⁻⁶). With the paper's walls half of
-// them are missing.
-func TestBackwardBetweenWalls(t *testing.T) {
-	if testing.Short() {
-		t.Skip("a law, for seconds")
-	}
-	const n, c = 2000, 0.4
-	pool := testkit.Pool(t, 0)
-	for _, walls := range []Walls{ElasticWalls, PaperWalls} {
-		p := &Process{
-			Set: boxOf(t, []float64{0}, []float64{1}), Method: OLLA, Walls: walls, Repulsion: 0.03,
-			Schedule: Schedule{N: 300, T: 1, SigmaMin: 0.2, SigmaMax: 1.6},
-		}
-		x, failed := make([]float64, n), make([]bool, n)
-		score := cosines(p, c)
-		_, err := NewSimulator(p, pool, 64).Backward(context.Background(), x, failed, 0, 3,
-			Uniform(p.Set.Capabilities().SampleUniform), func(int) Score { return score })
-		testkit.OK(t, err)
-		u, low := make([]float64, n), 0
-		for i, v := range x {
-			if u[i] = min(v/c, 1); v < 0.02 {
-				low++
-			}
-		}
-		d := ks(u)
-		t.Logf("%v: distance %.4f, %d of %d below 0.02, expected 100", walls, d, low, n)
-		if walls == ElasticWalls && (d > 0.08 || math.Abs(float64(low)-100) > 45) {
-			t.Errorf("distance %.4f from the uniform law on [0, %v], %d samples below 0.02", d, c, low)
 		}
 	}
 }

@@ -83,45 +83,10 @@ func TestFaultsOfFormulasFromFiles(t *testing.T) {
 		testkit.OK(t, arrayfile.EncodeNPY(f, a))
 		testkit.OK(t, f.Close())
 	}
-	for _, c := range []struct{ file, each, expr, want string }{
-		{"no.csv", "(i, j)", "x[i]", "set.let.E: open no.csv"},
-		{"ragged.csv", "(i, j)", "x[i]", "ragged.csv:2: 1 column, expected"},
-		{"nan.csv", "(i, j)", "x[i]", "nan.csv:2: column 2 is nan"},
-		{"word.csv", "(i, j)", "x[i]", "word.csv:2: column 2 is"},
-		{"empty.csv", "(i, j)", "x[i]", "empty.csv: the file is empty"},
-		{"inf.npy", "(i, j)", "x[i]", "inf.npy: row 1, column 1 (both from 0) is +Inf"},
-		{"cube.npy", "(i, j)", "x[i]", "cube.npy: an array of shape [2 2 2]; expected"},
-		{"large.npy", "(i, j)", "x[i]", "has 262145 elements, expected at most 262144"},
-		{"b.bin", "(i, j)", "x[i]", "b.bin: expected a file of numbers"},
-		{"half.csv", "(i, j)", "x[i]", "row 1 of E (from 0) has 0.5; expected whole numbers"},
-		{"minus.csv", "(i, j)", "x[i] - x[j]", "row 1 of E (from 0) has -1; expected whole numbers"},
-		{"far.csv", "(i, j)", "x[j]", "index 3 out of range: x, a vector of 3, has indices 0 to 2"},
-		{"ok.csv", "(i, j)", "E[j][0]", "index 2 out of range: E, a 2×2 matrix, has indices 0 to 1"},
-		{"ok.csv", "(i, j)", "E[0][j]", "index 2 out of range: a row of E, a vector of 2, has"},
-		{"ok.csv", "(i, j, k)", "x[i]", "E is a 2×2 matrix: 2 indices in each row; expected 3"},
-		{"ok.csv", "i", "x[i]", "2 indices in each row; expected 1"}, {"ok.csv", "(i, 3)", "x[i]", "unexpected"},
-	} {
-		_, _, err := built(t, fmt.Sprintf(`{dim: 3, let: {E: {file: %s}},
-  equality: [{name: a, for: "%s in E", expr: "%s"}]}`, c.file, c.each, c.expr))
-		testkit.Refused(t, err, c.want, c.file)
-	}
-	for set, want := range map[string]string{
-		`dim: 2, let: {E: {file: 3}}`:     "set.let.E is {file: 3}; expected a formula, a list, or",
-		`dim: 2, names: [a]`:              "set.names is [a]; expected 2 names, one for each coordinate (set.dim)",
-		`names: [a, sin]`:                 "set.names[1]: sin: the name is that of a function",
-		`names: [a, a]`:                   "set.names[0]: a: the name is defined twice",
-		`names: [a, 1b]`:                  "a name consists of letters",
-		`names: [a, b], let: {b: "1"}`:    "b: the name is defined twice",
-		`names: [a, b], let: {b(u): "u"}`: "b: the name is defined twice",
-		`names: [i, b]`:                   "the index i has the name of a coordinate",
-		`urdf: no.urdf`:                   "set.urdf: open no.urdf",
-	} {
-		_, _, err := built(t, `{equality: [{name: a, for: "i in 0..1", expr: "x[i]"}], `+set+`}`)
-		testkit.Refused(t, err, want, set)
-	}
-	_, _, err := built(t, `{kind: sphere, dim: 3}
-observe: [{name: a, expr: "C[0]", let: {C: {file: ok.csv}}}]`)
-	testkit.Refused(t, err, "observe[0].let.C: a file stands in the let of a set alone", "a file of an observable")
+	testkit.Cases(t, func(set string) string {
+		_, _, err := built(t, set)
+		return fmt.Sprint(err)
+	})
 }
 
 // fk and fk_rotation are the robot's own kinematics, at joints by name or by definition.

@@ -1,8 +1,8 @@
 package problem
 
 import (
+	"fmt"
 	"math"
-	"strings"
 	"testing"
 
 	"github.com/landing-diffusion/landing/tools/testkit"
@@ -57,28 +57,11 @@ func TestObserve(t *testing.T) {
 
 // Faults name file, line, key, and the column of a formula.
 func TestObserveFaults(t *testing.T) {
-	for _, c := range []struct{ from, to, want string }{
-		{"atan2(x[2], ring)", "atan2(x[2], rung)", `torus.yaml:9: observe[0].expr: around the tube: `},
-		{"atan2(x[2], ring)", "atan2(x[2], rung)", `at column 13 of "atan2(x[2], rung)"`},
-		{"atan2(x[2], ring)", "x[2] = ring",
-			`torus.yaml:9: observe[0].expr: around the tube: a relation stands where a number is observed`},
-		{"j in 0..1", "j in 0..3", `torus.yaml:10: observe[1].expr: `},
-		{"bins: 20", "bins: -1", `torus.yaml:10: observe[1].bins is -1; expected a number in [1, 10000]`},
-		{"bins: 20", "bin: 20", `torus.yaml:10: observe[1].bin: there is no such key`},
-		{"  dim: 3", "  aggregate: paper\n  dim: 3", `torus.yaml:4: set.aggregate: the key was removed: delete it`},
-		{"[-2.6, 2.6]", "[2.6, -2.6]",
-			`torus.yaml:10: observe[1].range is [2.6 -2.6]; expected two numbers, the smaller first`},
-		{"[-2.6, 2.6]", "[1]", `torus.yaml:10: observe[1].range is [1]; expected two numbers`},
-		{"name: hour", "name: around the tube", `torus.yaml:11: observe[2].name: "around the tube" names two numbers`},
-		{"name: hour, ", "", `torus.yaml:11: observe[2].name: missing`},
-		{"j in 0..1\", expr: \"x[j]", "j in 0..99\", expr: \"x[0]*j",
-			`torus.yaml:9: observe: 102 numbers in all; expected at most 64`},
-		{"circular: true}", "circular: yes}", `torus.yaml:9: observe[0].circular is yes; expected true or false`},
-	} {
-		p, err := Load([]byte(strings.Replace(observed, c.from, c.to, 1)), "torus.yaml", "", nil)
+	testkit.Cases(t, func(input string) string {
+		p, err := Load([]byte(changed(observed, input)), "torus.yaml", "", nil)
 		if err == nil {
 			_, err = p.Build()
 		}
-		testkit.Refused(t, err, c.want, c.to)
-	}
+		return fmt.Sprint(err)
+	})
 }

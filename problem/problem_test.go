@@ -46,147 +46,28 @@ func TestGoodProblem(t *testing.T) {
 
 // Every fault of a file is one line with file, line, key, value and what was expected.
 func TestFaults(t *testing.T) {
-	for _, c := range []struct{ from, to, want string }{
-		{"steps: 10", "steps: 0", `mine.yaml:5: process.steps is 0; expected a number of steps N ≥ 1`},
-		{"steps: 10", "steps: -3", `mine.yaml:5: process.steps is -3; expected a number of steps N ≥ 1`},
-		{"steps: 10", "steps: 1000000000000", `mine.yaml:5: process.steps is 1000000000000; expected at most ` +
-			`1000000 steps`},
-		{"steps: 10", "steps: 1000000000000\n  landing: {mode: explicit, rate: auto}",
-			`mine.yaml:5: process.steps is 1000000000000; expected at most 1000000 steps`},
-		{"steps: 10", "steps: 1000000000000\n  landing: {mode: explicit, rate: 1}",
-			`mine.yaml:5: process.steps is 1000000000000; expected at most 1000000 steps`},
-		{"steps: 10", "steps: 1.5", `mine.yaml:5: process.steps is 1.5; expected an integer`},
-		{"steps: 10", "steps: ten", `mine.yaml:5: process.steps is ten; expected an integer`},
-		{"steps: 10", "stepz: 10", `mine.yaml:5: process.stepz: there is no such key; did you mean "steps"? the ` +
-			`keys here are method, steps, horizon, sigma, friction, landing, walls, repulsion, curvature, ` +
-			`terminal_projection, noise, options`},
-		{"steps: 10", "steps: 10\n  steps: 11", `mine.yaml:6: not YAML: mapping key "steps" already defined`},
-		{"min: 0.1, max: 1", "min: 3, max: 1", `mine.yaml:6: process.sigma.max is 1; expected σ_max ≥ σ_min = 3`},
-		{"min: 0.1, max: 1", "min: 0, max: 1", `mine.yaml:6: process.sigma.min is 0; expected σ_min > 0`},
-		{"min: 0.1, max: 1", "min: .nan, max: 1", `mine.yaml:6: process.sigma.min is .nan; expected a finite number`},
-		{"min: 0.1, max: 1", "min: x, max: 1", `mine.yaml:6: process.sigma.min is x; expected a finite number`},
-		{"steps: 10", "steps: 10\n  landing: {mode: explicit, rate: 20}",
-			`mine.yaml:6: process.landing.rate is 20; expected α σ_k²Δt < 2, or landing diverges: it is 3.31 at ` +
-				`step k = 9`},
-		{"steps: 10", "steps: 10\n  landing: {mode: sideways}",
-			`mine.yaml:6: process.landing.mode is "sideways"; expected one of implicit, explicit`},
-		{"steps: 10", "steps: 10\n  walls: sticky",
-			`mine.yaml:6: process.walls is "sticky"; expected one of elastic, paper`},
-		{"steps: 10", "steps: 10\n  curvature: 1", `mine.yaml:6: process.curvature is 1; expected true or false`},
-		{"torus", "klein", `mine.yaml:3: set.kind is "klein"; expected one of sphere, ellipsoid, torus, affine, curve`},
-		{"major: 2", "major: 0.2", `mine.yaml:3: set.major is 0.2; expected a radius above set.minor = 0.5`},
-		{"kind: torus, major: 2, minor: 0.5", "kind: torus, major: 2, minor: 0.5, dim: 3",
-			`mine.yaml:3: set.dim: this key belongs to set.kind sphere, simplex, chain, euclidean, formula; ` +
-				`set.kind is "torus"`},
-		{"kind: torus, major: 2, minor: 0.5", "kind: affine, a: [[0, 0]], b: [1]",
-			`mine.yaml:3: set.a is [0 0]; expected rows that are not zero`},
-		{"name: mine", "name: ../mine", `mine.yaml:1: name is "../mine"; expected letters`},
-		{"name: mine", "title: \"a\\tb\"", `mine.yaml:1: title is "a\tb"; expected one line of printable text`},
-		{"kind: torus, major: 2, minor: 0.5", "kind: chain, dim: 0, bonds: [1]",
-			`mine.yaml:3: set.dim is 0; expected a number above 0, or no such key for 3`},
-		{"kind: torus, major: 2, minor: 0.5", "kind: sphere, dim: 3, radius: 0.0",
-			`mine.yaml:3: set.radius is 0; expected a number above 0, or no such key for 1`},
-		{"name: mine", "network: {width: 99999999}", `mine.yaml:1: network.width is 99999999; expected a network ` +
-			`of at most 1e+09 parameters`},
-		{"name: mine", "\ufeff'nam': mine", `mine.yaml:1: nam: there is no such key`},
-		{"name: mine", "name: " + strings.Repeat("[", 200), `mine.yaml:1: expected at most`},
-		{"name: mine\ndata: {kind: points, path: x.csv}\nset: {kind: torus, major: 2, minor: 0.5}",
-			"prior: uniform\nset: {kind: affine, a: [[1, 1]], b: [1]}",
-			`mine.yaml:1: prior is "uniform"; expected empirical or auto: affine set of 1 equations is unbounded ` +
-				`and has no uniform law`},
-		{"kind: torus, major: 2, minor: 0.5", "kind: affine, a: [[1, 1], [1]], b: [1, 2]",
-			`mine.yaml:3: set.a is [1]; expected rows of equal length`},
-		{"data: {kind: points, path: x.csv}", "data: [1, 2]",
-			`mine.yaml:2: data is [1, 2]; expected a mapping with keys ` +
-				`kind, path, reference, prmtop, train, split_seed, tolerance`},
-		{"name: mine", "name: &a mine", `mine.yaml:1: name is`},
-		{"name: mine", "name: 5", `mine.yaml:1: name is 5; expected text`},
-		{"name: mine", "seed: -1", `mine.yaml:1: seed is -1; expected an integer of at least 0`},
-		{"name: mine", "network: {kind: cnn}", `mine.yaml:1: network.kind is "cnn"; expected one of mlp`},
-		{"name: mine", "network: {options: {depth: 1e-3}}", `mine.yaml:1: network.options.depth: there is no such ` +
-			`option; mlp has none`},
-		{"name: mine", "network: {options: {depth: x}}", `mine.yaml:1: network.options.depth is x; expected a ` +
-			`finite number`},
-		{"name: mine", "train: {epochs: 0}", `mine.yaml:1: train.epochs is 0; expected a number above 0`},
-		{"name: mine", "train: {average: 1}", `mine.yaml:1: train.average is 1; expected a number in [0, 0.9999999]`},
-		{"name: mine", "train: {times_per_path: 11}", `mine.yaml:1: train.times_per_path is 11; expected a number ` +
-			`in [0, 10]`},
-		{"name: mine", "convention: mine", `mine.yaml:1: convention is "mine"; expected one of paper, reference`},
-		{"name: mine", "potential: {kind: linear, b: [1, 2]}",
-			`mine.yaml:1: potential.b is [1 2]; expected 3 numbers, one a coordinate`},
-		{"name: mine", "train: {clip: 1e-3x}", `mine.yaml:1: train.clip is 1e-3x; expected a finite number`},
-		{"name: mine", "train: {clip: \"5\"}", `mine.yaml:1: train.clip is "5"; expected a finite number`},
-		{"name: mine", "network: {octaves: 1, octaves_of: end}", `mine.yaml:1: network.octaves_of is "end"; expected ` +
-			`one of point, start`},
-		{"name: mine", "network: {octaves_of: start}",
-			`mine.yaml:1: network.octaves_of is "start"; expected point, or ` + `network.octaves of at least 1`},
-		{"name: mine", "name: [", `mine.yaml:`},
-		{"kind: torus, major: 2, minor: 0.5", `dim: 3, equality: [{name: radius, expr: "norm(y) = 1"}]`,
-			`mine.yaml:3: set.equality[0].expr: radius: unknown name "y"; known are dim, pi, x, at column 6 of ` +
-				`"norm(y) = 1"`},
-		{"kind: torus, major: 2, minor: 0.5", `dim: 3, let: {r: "norm(x[0:4])"}, equality: [{name: radius, expr: r}]`,
-			`mine.yaml:3: set.let.r: r: slice [0:4] out of range`},
-		{"kind: torus, major: 2, minor: 0.5", `dim: 3, let: [r], equality: [{name: radius, expr: r}]`,
-			`mine.yaml:3: set.let is [r]; expected a mapping from names to formulas`},
-		{"kind: torus, major: 2, minor: 0.5", `dim: 3, let: {r: {path: 1}}, equality: [{name: radius, expr: r}]`,
-			`mine.yaml:3: set.let.r is {path: 1}; expected a formula, a list, or {file: NAME} of numbers`},
-		{"set: {kind: torus, major: 2, minor: 0.5}", "set:\n  dim: 3\n  inequality:\n    - name: cap\n      for: " +
-			"\"i in 0.2\"\n      expr: x[i]", `mine.yaml:7: set.inequality[0].for: cap: expected a range such as ` +
-			`j in 0..6, or an array, at column 3 of "i in 0.2"`},
-		{"kind: torus, major: 2, minor: 0.5", `dim: 3, equality: [{expr: "x[0]"}]`,
-			`mine.yaml:3: set.equality[0].name: missing; expected a name`},
-		{"kind: torus, major: 2, minor: 0.5", `dim: 3, equality: [{name: a}]`,
-			`mine.yaml:3: set.equality[0].expr: a: an empty formula`},
-		{"kind: torus, major: 2, minor: 0.5", `dim: 3, equality: [{name: a, expr: "x[0] <= 1"}]`,
-			`mine.yaml:3: set.equality[0].expr: a: an inequality stands under equality; expected left = right`},
-		{"kind: torus, major: 2, minor: 0.5", `dim: 3, equality: [{name: a, expr: "x[0]"}, {name: a, expr: "x[1]"}]`,
-			`mine.yaml:3: set.equality[1].name: "a" names two constraints`},
-		{"kind: torus, major: 2, minor: 0.5", `dim: 3, inequality: []`,
-			`mine.yaml:3: set.equality: missing; expected at least one equality or inequality`},
-		{"kind: torus, major: 2, minor: 0.5", "dim: 3", `mine.yaml:3: set.kind is missing; expected formulas in ` +
-			`set.equality or set.inequality, or one of sphere`},
-		{"kind: torus, major: 2, minor: 0.5", `dim: 0, inequality: [{name: a, expr: "1"}]`,
-			`mine.yaml:3: set.dim is 0; expected a number above 0, or no such key for all set.names`},
-		{"kind: torus, major: 2, minor: 0.5", `inequality: [{name: a, expr: "1"}]`,
-			`mine.yaml:3: set.dim is missing; expected a number in [1, 1000000], or names of the coordinates in ` +
-				`set.names`},
-		{good, "", `mine.yaml:1: expected one YAML document with keys`},
-		{good, "just text", `mine.yaml:1: the file is`},
-	} {
-		text := strings.Replace(good, c.from, c.to, 1)
-		if c.from == good {
-			text = c.to
-		}
-		_, err := load(t, text)
-		if err == nil {
-			t.Errorf("%q is accepted", c.to)
-			continue
-		}
-		testkit.Contains(t, err.Error(), c.want, "%q:\n got  %v", c.to, err)
-		if strings.Contains(err.Error(), "\n") {
-			t.Errorf("%q: more than one line: %v", c.to, err)
-		}
+	testkit.Cases(t, func(input string) string {
+		_, err := load(t, changed(good, input))
 		var key *KeyError
 		var syntax *SyntaxError
-		if !errors.As(err, &key) && !errors.As(err, &syntax) {
-			t.Errorf("%q: error of type %T", c.to, err)
+		if !errors.As(err, &key) && !errors.As(err, &syntax) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%q: error of type %T: %v", input, err, err)
 		}
+		return fmt.Sprint(err)
+	})
+	testkit.Refused(t, testkit.Err(load(t, "name: "+strings.Repeat("[", 200))), "mine.yaml:1: expected at most")
+}
+
+// changed returns a file in which a part takes the place of another, as "part => other" says; or else another file.
+func changed(file, input string) string {
+	if part, other, ok := strings.Cut(input, " => "); ok {
+		return strings.Replace(file, part, other, 1)
 	}
+	return input
 }
 
 func TestSettingFaults(t *testing.T) {
-	for setting, want := range map[string]string{
-		"train.epochs=x":    "--set train.epochs=x: train.epochs is x; expected an integer",
-		"train.epochs=-5":   "--set train.epochs=-5: train.epochs is -5; expected a number above 0",
-		"train.epoch=5":     `did you mean "epochs"?`,
-		"train.epochs":      "expected key=value",
-		"=5":                "expected key=value",
-		"a{b=5":             "expected key=value",
-		"train.epochs=5\n6": "expected key=value",
-		"process.sigma=3":   "process.sigma is 3; expected a mapping with keys min, max, schedule",
-	} {
-		testkit.Refused(t, testkit.Err(load(t, good, setting)), want, setting)
-	}
+	testkit.Cases(t, func(setting string) string { return fmt.Sprint(testkit.Err(load(t, good, setting))) })
 }
 
 // A set of formulas loads, keeps the order of its definitions, and survives its resolved form.

@@ -73,41 +73,15 @@ func TestUnit(t *testing.T) {
 
 // What cannot be is named by its key.
 func TestUnitFaults(t *testing.T) {
-	for _, c := range []struct{ text, setting, want string }{
-		{unitSphere, "network.center=[0, 1]", "network.center is 2; expected 3 numbers, one a coordinate"},
-		{unitSphere, "network.center=[]", "network.center is 0; expected 3 numbers, one a coordinate"},
-		{unitSphere, "network.center=[0, 1, .nan]", "expected a finite number"},
-		{unitSphere, "network.center=[0, 1, 2e15]", "network.center is 2e+15; expected a number in [-1e15, 1e15]"},
-		{unitSphere, "network.center=3", "expected a list"},
-		{unitSphere, "network.unit=0", "network.unit is 0; expected a number in [1e-15, 1e15]"},
-		{unitSphere, "network.unit=-1", "network.unit is -1; expected a number in [1e-15, 1e15]"},
-		{unitSphere, "network.unit=1e16", "network.unit is 1e+16; expected a number in [1e-15, 1e15]"},
-		{unitSphere, "network.unit=.inf", "expected a finite number"},
-		{unitSphere, "network.time=horizon", `network.time is "horizon"; expected one of raw, share`},
-		{unitEllipse, "network.center=[0, 1, 2]", "network.center is 3; expected 2 numbers, one a coordinate"},
-		{unitMolecule, "network.center=[0, 0, 0, 0, 0, 0, 0, 0, 0]", "network.center: network aligned has no center: " +
-			"it lays a molecule on its reference, where it reads Å from there"},
-		{unitMolecule, "network.unit=1", "network.unit: network aligned has no unit: "},
-		{unitSphere, "network.scales=[0, 1]", "network.scales is 2; expected 3 numbers, one a coordinate"},
-		{unitSphere, "network.scales=[0, 1, -1]", "network.scales is -1; expected a number in [0, 1e15]"},
-		{unitMolecule, "network.scales=[0, 0, 0, 0, 0, 0, 0, 0, 0]", "network.scales: network aligned has no scales: "},
-		{unitMolecule, "network.time=share", ""},
-		{unitSphere, "network={scales: [1e-3, 0, 1e15]}", ""},
-		{unitSphere, "network={center: [1e15, -1e15, 0], unit: 1e-15}", ""},
-		{unitSphere, "network.time=raw", ""},
-	} {
-		_, _, err := networkOf(t, c.text, c.setting)
-		if c.want == "" {
-			if err != nil {
-				t.Errorf("%s: %v", c.setting, err)
-			}
-			continue
+	texts := map[string]string{"sphere": unitSphere, "ellipse": unitEllipse, "molecule": unitMolecule}
+	testkit.Cases(t, func(input string) string {
+		of, setting, _ := strings.Cut(input, " ")
+		_, _, err := networkOf(t, texts[of], setting)
+		if e := (*KeyError)(nil); err != nil && !errors.As(err, &e) {
+			t.Errorf("%s: error of type %T", input, err)
 		}
-		if e := (*KeyError)(nil); !errors.As(err, &e) || !strings.Contains(err.Error(), c.want) ||
-			!strings.HasPrefix(err.Error(), "--set "+c.setting) {
-			t.Errorf("%s: %v, want %q", c.setting, err, c.want)
-		}
-	}
+		return fmt.Sprint(err)
+	})
 }
 
 // A center of many numbers is refused by its length, before a network is made for it.

@@ -1,11 +1,12 @@
 package main
 
 import (
-	"github.com/landing-diffusion/landing/internal/text"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/landing-diffusion/landing/internal/text"
 
 	"github.com/landing-diffusion/landing/tools/testkit"
 )

@@ -276,86 +276,37 @@ func TestFaults(t *testing.T) {
 		"1}\ntrain: {epochs: 3, times_per_path: 2, learning_rate: 1e15, clip: 0}\n")
 	write("failing.yaml", "name: f\ndata: {kind: demo}\nset: {kind: sphere, dim: 3}\nnetwork: {width: 8, layers: "+
 		"1}\nprocess: {method: OLLA-P, steps: 4, horizon: 4, sigma: {min: 1, max: 2}}\ntrain: {epochs: 1}\n")
+	refused(t, dir)
 	for _, c := range []struct {
 		code int
 		want string
 		args []string
 	}{
-		{2, "unknown flag: --nosuch", []string{"demo", "--nosuch"}},
-		{2, `unknown command "fly" for "landing"`, []string{"fly"}},
-		{2, `there is no command "eval" any more; use landing report RUN --text`, []string{"eval", "r"}},
-		{2, `there is no command "data" any more; use landing make or landing refine`, []string{"data", "so"}},
-		{2, `there is no command "submit" any more; --shard and landing merge use many machines`, []string{"submit"}},
-		{2, `there is no verb "fly"`, []string{"help", "fly"}},
-		{2, `there is no verb "make fly"`, []string{"help", "make", "fly"}},
-		{2, `there is no verb "fly" under completion`, []string{"completion", "fly"}},
-		{2, "expected a run folder", []string{"report"}},
-		{2, "--workers is -1; expected 0 to 1024", []string{"version", "--workers", "-1"}},
-		{2, "--workers is 1000000; expected 0 to 1024", []string{"make", "so", "--workers", "1000000"}},
-		{2, "--workers is 1025; expected 0 to 1024", []string{"train", "demo", "--workers", "1025"}},
 		{2, "bytes left out", []string{"init", "flat.csv", "--formula", strings.Repeat("x[0] + ", 12000)}},
-		{2, "-n is 0", []string{"generate", "r", "-n", "0"}},
-		{2, `-o is "x.txt"`, []string{"generate", "r", "-o", "x.txt"}},
-		{2, `-o is "x.txt"`, []string{"mcmc", "demo", "-o", "x.txt"}},
-		{3, "network.width is 99999999", []string{"train", "demo", "--set", "network.width=99999999"}},
-		{3, "process.steps is 1000000; expected paths of at most 1e+09 numbers", []string{"check", "long.yaml"}},
-		{3, "set: it lies in R^1000000; landing check looks at sets in at most R^250000",
-			[]string{"check", "wide.yaml"}},
-		{3, "process.steps is 10000; expected at most 6665 steps in R^3000", []string{"check", "both.yaml"}},
-		{2, "--runs is empty; expected a folder", []string{"train", "demo", "--variant=fixed", "--runs", ""}},
-		{3, "train.window is 0.1; expected 0: with 1000000 steps",
-			[]string{"train", "demo", "--variant=fixed",
-				"--set", "process.steps=1000000", "--set", "train.window=0.1"}},
-		{3, "sample.burn", []string{"mcmc", "demo", "--set", "sample.burn=9223372036854775807"}},
-		{3, "sample.draws", []string{"mcmc", "demo", "--set", "sample.draws=1000000000000000"}},
-		{3, `name is "../x"`, []string{"demo", "--set", "name=../x"}},
-		{3, "expected a potential", []string{"mcmc", "affine.yaml"}},
 		{4, "Σ may be empty. The last point violates \"h\" by ", []string{"mcmc", "empty.yaml"}},
-		{3, "bad.yaml:4: process.steps is 0; expected", []string{"train", "bad.yaml"}},
-		{3, "neither a file nor one of the recipes", []string{"train", "nosuch"}},
-		{3, "give --data FILE", []string{"train", "volcano"}},
-		{3, "nosuch.csv", []string{"train", "volcano", "--data", "nosuch.csv"}},
-		{3, "lat.csv:4: latitude 95 is outside [-90, 90]", []string{"train", "volcano", "--data", "lat.csv"}},
-		{3, "nan.csv:3: latitude", []string{"train", "volcano", "--data", "nan.csv"}},
-		{3, "empty.csv", []string{"train", "volcano", "--data", "empty.csv"}},
-		{3, "ragged.csv:3: 1 column, expected 2", []string{"train", "volcano", "--data", "ragged.csv"}},
-		{3, "one.csv: it has 1 point; expected at least 2", []string{"train", "volcano", "--data", "one.csv"}},
-		{3, `off.csv: row 2 (from 0) violates "radius" by 0.5; expected at most data.tolerance = 0.001; ` +
-			"landing refine brings rows that are near the set to it\n",
-			[]string{"train", "points.yaml", "--data", "off.csv", "--set", "data.tolerance=1e-3"}},
-		{3, `row 1 (from 0) violates "radius" by 0.5; expected at most data.tolerance = 0.001. ` +
-			`Of 3 rows 2 do, row 2 the most, "radius" by 1.25`,
-			[]string{"train", "points.yaml", "--data", "all-off.csv", "--set", "data.tolerance=1e-3"}},
-		{3, `row 1 (from 0) violates "radius" by 0.5: about 0.5 from it, 63.7 % of the spread of a coordinate ` +
-			`(0.785); expected at most 1 %. Of 3 rows 2 are further, row 2 the most, "radius" by 1.25: about 1.25 ` +
-			"from it, 1.59 times the spread",
-			[]string{"train", "points.yaml", "--data", "all-off.csv"}},
-		{3, "data.tolerance is 0; expected auto, or a number in (0, ", []string{"train", "points.yaml", "--data",
-			"off.csv", "--set", "data.tolerance=0"}},
-		{3, "flat.csv: its points have 2 coordinates; expected 3",
-			[]string{"train", "points.yaml", "--data", "flat.csv"}},
-		{3, "cut.npy: data end after 8 of 96 bytes: the file is truncated", []string{"train", "points.yaml", "--data",
-			"cut.npy"}},
-		{3, "--set train.epochs=x: train.epochs is x; expected an integer", []string{"train", "demo", "--set",
-			"train.epochs=x"}},
-		{3, "α σ_k²Δt < 2", []string{"train", "demo", "--variant=fixed",
-			"--set", "process.landing={mode: explicit, rate: 100}"}},
-		{3, "there is no such run folder", []string{"report", "nosuch", "--text"}},
 		{4, "forward paths failed a projection", []string{"train", "failing.yaml"}},
 		{5, "not finite in epoch", []string{"train", "diverge.yaml"}},
 	} {
-		r := do(t, dir, c.args...)
-		if r.code != c.code || !strings.Contains(r.stderr, c.want) || r.stdout != "" {
-			t.Errorf("landing %v: exit %d, want %d with %q; got\n%s%s", c.args, r.code, c.code, c.want,
-				r.stdout, r.stderr)
-		}
-		if c.code == 3 && strings.Count(strings.TrimSpace(r.stderr), "\n") > 0 {
-			t.Errorf("landing %v: more than one line:\n%s", c.args, r.stderr)
+		if r := do(t, dir, c.args...); r.code != c.code || !strings.Contains(r.stderr, c.want) || r.stdout != "" {
+			t.Errorf("landing %v: exit %d, want %d with %q; got\n%s%s", c.args, r.code, c.code, c.want, r.stdout,
+				r.stderr)
 		}
 	}
 	if runs, _ := filepath.Glob(filepath.Join(dir, "runs", "*")); len(runs) != 2 {
 		t.Errorf("faulty problems left runs: %v", runs)
 	}
+}
+
+// refused compares exit codes and messages of the command lines in testdata/TEST.txt, which begin with words of before.
+func refused(t *testing.T, dir string, before ...string) {
+	t.Helper()
+	testkit.Cases(t, func(line string) string {
+		r := do(t, dir, append(before, words(t, line)...)...)
+		if r.stdout != "" && !strings.Contains(line, "--dry-run") {
+			t.Errorf("%s: standard output %q", line, r.stdout)
+		}
+		return fmt.Sprintf("exit %d: %s", r.code, strings.TrimSuffix(strings.ReplaceAll(r.stderr, dir, ""), "\n"))
+	})
 }
 
 // A device where a file is expected is refused by name, and not read to its end.

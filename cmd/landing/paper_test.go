@@ -51,32 +51,7 @@ func TestPaper(t *testing.T) {
 // What cannot be run is refused before anything is.
 func TestPaperRefuses(t *testing.T) {
 	dir := t.TempDir()
-	for _, c := range []struct {
-		code int
-		want string
-		args []string
-	}{
-		{exitUsage, `the paper has no "table9" here; expected all or some of table1,`, []string{"table9"}},
-		{exitUsage, "expected a table or a figure", nil},
-		{exitUsage, `--only: no cell of these tables and figures is called "flood/ULLA"`, []string{"figure-5", "--only",
-			"flood/ULLA"}},
-		{exitUsage, `no cell of these tables and figures is called "demo/ULLA$"`, []string{"demo", "--only",
-			"demo/ULLA$"}},
-		{exitUsage, "--for is 10ms; expected 0 or a time from 1s", []string{"demo", "--for", "10ms"}},
-		{exitConfig, "demo-OLLA-P-N=40-900s-s1", []string{"demo", "--set", "network.width=0"}},
-		{exitConfig, "24 cells cannot run; nothing was run\n", []string{"demo", "--set", "network.octaves_of=start",
-			"--set", "process.steps=0"}},
-		{exitUsage, "--seeds is -1", []string{"demo", "--seeds", "-1"}},
-		{exitConfig, "seeds says what it is", []string{"demo", "--set", "seed=2"}},
-		{exitConfig, "volcano.csv: no such file", []string{"figure-5"}},
-		{exitConfig, "and 19 more: --set network.girth=3: network.girth", []string{"demo", "--set",
-			"network.girth=3", "--dry-run"}},
-	} {
-		r := do(t, dir, append([]string{"paper"}, c.args...)...)
-		if r.code != c.code || !strings.Contains(r.stderr, c.want) {
-			t.Errorf("%q: exit %d, want %d with %q\n%s", c.args, r.code, c.code, c.want, r.stderr)
-		}
-	}
+	refused(t, dir, "paper")
 	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
 		t.Errorf("%v, %v", left, err)
 	}

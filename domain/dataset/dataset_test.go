@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -168,40 +169,14 @@ func TestDecodeEarthAccepts(t *testing.T) {
 }
 
 func TestDecodeEarthRefuses(t *testing.T) {
-	long := strings.Repeat("9", 100)
-	for _, c := range []struct{ text, want string }{
-		{"# c\nlat,lon\n\n1,2\n95,3\n", "x.csv:5: latitude 95 is outside [-90, 90]"},
-		{"-90.01,3\n", "x.csv:1: latitude -90.01 is outside [-90, 90]"},
-		{"1,400\n", "x.csv:1: longitude 400 is outside [-180, 360]"},
-		{"1,-180.5\n", "x.csv:1: longitude -180.5 is outside [-180, 360]"},
-		{"NaN,3\n", "x.csv:1: latitude NaN is outside [-90, 90]"},
-		{"NaN,nan\n", "x.csv:1: latitude NaN is outside [-90, 90]"},
-		{"1,2\n3,-Inf\n", "x.csv:2: longitude -Inf is outside [-180, 360]"},
-		{"1,1e999\n", "x.csv:1: longitude 1e999 is outside [-180, 360]"},
-		{"1," + long + "\n", "x.csv:1: longitude " + long[:40] + "… is outside [-180, 360]"},
-		{"lat,lon\n1,north\n", `x.csv:2: longitude is "north", expected a number`},
-		{"lat,lon\nlat,lon\n", `x.csv:2: latitude is "lat", expected a number`},
-		{"1,\n", `x.csv:1: longitude is "", expected a number`},
-		{"1,\x1b[2J\n", `x.csv:1: longitude is "\x1b[2J", expected a number`},
-		{"lon,lat\n1,2\n", `x.csv:1: column 1 is "lon", expected latitude`},
-		{"decimalLongitude,decimalLatitude\n1,2\n", `x.csv:1: column 1 is "decimalLongitude", expected latitude`},
-		{"", "x.csv: the file is empty, expected lines of latitude,longitude"},
-		{"# c\nlat,lon\n\n", "x.csv: the file has no data, expected lines of latitude,longitude"},
-		{"1,2\n3\n", "x.csv:2: 1 column, expected 2: latitude,longitude"},
-		{"lat,lon,mag\n1,2,3\n", "x.csv:1: 3 columns, expected 2: latitude,longitude"},
-		{"1;2\n", "x.csv:1: 1 column, expected 2: latitude,longitude"},
-	} {
-		p, err := DecodeEarth("x.csv", strings.NewReader(c.text))
-		if err == nil {
-			t.Errorf("%q: got %+v, want the error %q", c.text, p, c.want)
-			continue
-		}
-		testkit.Equal(t, err.Error(), c.want, "%q:\n got %s", c.text, err)
+	testkit.Cases(t, func(text string) string {
+		_, err := DecodeEarth("x.csv", strings.NewReader(testkit.Must(strconv.Unquote(text))))
 		var typed *Error
 		if !errors.As(err, &typed) || typed.File != "x.csv" {
-			t.Errorf("%q: error %#v is no *Error of x.csv", c.text, err)
+			t.Errorf("%s: error %#v is no *Error of x.csv", text, err)
 		}
-	}
+		return fmt.Sprint(err)
+	})
 }
 
 func TestErrorFields(t *testing.T) {
@@ -225,27 +200,10 @@ func TestDecodeCSV(t *testing.T) {
 			t.Errorf("%q: %+v, %v", text, p, err)
 		}
 	}
-	for _, c := range []struct{ text, want string }{
-		{"1,2\n1,2,3\n", "p.csv:2: 3 columns, expected 2, as in line 1"},
-		{"# c\na,b\n\n1\n", "p.csv:4: 1 column, expected 2, as in line 2"},
-		{"1,2\n1,inf\n", "p.csv:2: column 2 is inf, expected a finite number"},
-		{"1,nan\n", "p.csv:1: column 2 is nan, expected a finite number"},
-		{"1,1e400\n", "p.csv:1: column 2 is 1e400, expected a finite number"},
-		{"1,x\n", `p.csv:1: column 2 is "x", expected a number`},
-		{"1,2,\n", `p.csv:1: column 3 is "", expected a number`},
-		{"1,1.5D4\n", `p.csv:1: column 2 is "1.5D4", expected a number`},
-		{"1,12D34\n", `p.csv:1: column 2 is "12D34", expected a number`},
-		{"", "p.csv: the file is empty, expected lines of numbers, separated by commas"},
-		{"a,1\n0.5,2\n", `p.csv:1: column 1 is "a", expected a number`},
-		{"2001,2002,2003\n.1,.2,.3\n.2,.1,.4\n", `p.csv:1: "2001,2002,2003" can be a header of whole numbers or ` +
-			"a row, expected names with letters, or numbers with decimals (1.0); " +
-			"landing init --header yes or no says which"},
-		{"a,b\n", "p.csv: the file has no data, expected lines of numbers, separated by commas"},
-	} {
-		if _, err := decodeAny("p.csv", strings.NewReader(c.text)); err == nil || err.Error() != c.want {
-			t.Errorf("%q:\n got %v\nwant %s", c.text, err, c.want)
-		}
-	}
+	testkit.Cases(t, func(text string) string {
+		_, err := decodeAny("p.csv", strings.NewReader(testkit.Must(strconv.Unquote(text))))
+		return fmt.Sprint(err)
+	})
 }
 
 func TestDecodeCSVLongLine(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -245,52 +246,11 @@ func TestTables(t *testing.T) {
 // What is wrong is named, with its place.
 func TestBadFiles(t *testing.T) {
 	set := hand(t, 2, nil)
-	for _, c := range []struct{ name, text, want string }{
-		{"a.csv", "trajectory,joint1\n1,0\n1,0\n2,0\n1,0\n", "trajectory of row 3 (from 0, below the header) is 1, " +
-			"expected the rows of a trajectory together"},
-		{"a.csv", "waypoint,joint1\n0,0\n2,0\n", "waypoint of row 1 (from 0, below the header) is 2, expected 1: " +
-			"they count from 0"},
-		{"a.csv", "waypoint,joint1\n1,0\n2,0\n", "waypoint of row 0 (from 0, below the header) is 1, expected 0: " +
-			"they count from 0"},
-		{"a.csv", "trajectory,time,joint1\n0,1,0\n0,1,0\n", "time of row 1 (from 0, below the header) is 1, " +
-			"expected more than 1"},
-		{"a.csv", "trajectory,joint1\n0,0\n0,0\n1,0\n", "trajectory 1 (from 0) is 1 way points long, expected 2, as " +
-			"the first"},
-		{"a.csv", "trajectory,time\n0,0\n0,1\n", "0 columns of joints, expected 1 to 256 beside trajectory, " +
-			"waypoint and time"},
-		{"a.csv", "time,Time,joint1\n0,0,0\n", `column 2 is a second "time", expected one`},
-		{"a.csv", "waypoint,elbow\n0,0\n1,0\n", "its columns are elbow[0], elbow[1] …; expected a column for joint " +
-			"joint1 of clock, whose joints are joint1"},
-		{"a.csv", "waypoint,joint1\n0,0\n", "it has 1 way points and no column joint1[1]; expected 2 way points, as " +
-			"the set has (set.waypoints=1 would fit)"},
-		{"a.csv", "waypoint,joint1\n0,0\n1,0\n2,0\n",
-			`its column 3 is "joint1[2]"; expected the 2 way points of the joints joint1, ` + "and nothing else"},
-		{"a.csv", "waypoint,joint1,gripper\n0,0,1\n1,0,1\n",
-			`its column 2 is "gripper[0]"; expected the 2 way points of the joints joint1, ` + "and nothing else"},
-		{"a.csv", "joint1[0],joint1[0]\n0,0\n", "its header names joint1[0] twice"},
-		{"a.csv", "waypoint,joint1\n0,a\n", `:2: column 2 is "a", expected a number`},
-		{"a.csv", "1,2,3\n", "its trajectories have 3 numbers, 3 way points of 1 each; expected 2 way points, as " +
-			"the set has (set.waypoints=3 would fit)"},
-		{"a.csv", "1,0,1,0,1,0\n", "its trajectories have 6 numbers, 3 way points of 2 each; expected 2 way points"},
-		{"a.csv", "1,0,0.6,0.8\n1,0,0.6,0.7\n", "row 1, way point 1, joint joint1 (rows and way points from 0): " +
-			"(0.6, 0.7) is no cosine and sine, for its length is 0.921954"},
-		{"a.json", "[]", "an empty list, expected trajectories"},
-		{"a.json", "{} {}", "after top-level value"},
-		{"a.json", `[{"joint_names": []}]`, "trajectory 0 (from 0) is one of 0 joint_names, expected 1 to 256"},
-		{"a.json", `[{"joint_names": ["a"], "points": []}]`, "trajectory 0 (from 0) is of 0 points"},
-		{"a.json", `[{"joint_names": ["a"], "points": [{"positions": [1, 2]}]}]`, "trajectory 0 (from 0) is with 2 " +
-			"positions at point 0, expected 1"},
-		{"a.json", `[{"joint_names": ["a"], "points": [{"positions": [1]}]}, {"joint_names": ["b"]}]`,
-			"trajectory 1 (from 0) is of other joint_names"},
-		{"a.json", `[{"joint_names": ["a"], "points": [{"positions": [1]}]}, {"joint_names": ["a"]}]`,
-			"trajectory 1 (from 0) is 0 points long, expected 1, as the first"},
-		{"a.json", `[{"joint_names": "a"}]`, "trajectory 0 (from 0): json: cannot unmarshal string"},
-		{"a.json", `[1e999`, "a.json: "},
-		{"a.xyz", "", `extension ".xyz"`},
-		{"a.npz", "", "a.npz: expected an NPZ file"},
-	} {
-		testkit.Refused(t, testkit.Err(taken(set, file(t, c.name, c.text))), c.want, c.text)
-	}
+	testkit.Cases(t, func(input string) string {
+		name, text, _ := strings.Cut(input, " ")
+		path := file(t, name, testkit.Must(strconv.Unquote(text)))
+		return strings.ReplaceAll(fmt.Sprint(testkit.Err(taken(set, path))), path, name)
+	})
 	long := "waypoint," + strings.Repeat("j,", 256) + "j\n0" + strings.Repeat(",0", 257) + "\n"
 	testkit.Refused(t, testkit.Err(Read(file(t, "x.csv", long))), "257 columns of joints")
 }

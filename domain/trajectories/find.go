@@ -249,8 +249,11 @@ func (g *guide) findPlanner(x []float64) []domain.Finding {
 	g.pool.Do(n, func(_, i int) {
 		at := tips[3*i*g.waypoints:]
 		start, goal := plan.Point3(at), plan.Point3(at[3*g.waypoints-3:])
-		b := plan.Batch{Set: set, Spec: g.spec, Tip: g.tip, Options: plan.Options{Nodes: plannedNodes}, Count: 1,
-			Seed: uint64(i), Failing: plan.None, Start: [2]plan.Point3{start, start}, Goal: [2]plan.Point3{goal, goal}}
+		from := make([]float64, g.arm.Moving()) // in another posture the planner would have another task
+		g.arm.Angles(from, g.row(x, i)[:g.size])
+		b := plan.Batch{Set: set, Spec: g.spec, Tip: g.tip, Options: plan.Options{Nodes: plannedNodes,
+			Near: [][]float64{from}, Sd: plan.None}, Count: 1, Seed: uint64(i), Failing: plan.None,
+			Start: [2]plan.Point3{start, start}, Goal: [2]plan.Point3{goal, goal}}
 		b.Options.Segments = true
 		found[i], _ = b.Run(context.Background(), parallel.New(1))
 	})
@@ -262,7 +265,8 @@ func (g *guide) findPlanner(x []float64) []domain.Finding {
 		}
 	}
 	f := domain.Finding{Name: "beside the planner", Beside: "planner", Note: fmt.Sprintf("The planner gets a "+
-		"query of at most %d nodes between the ends of each of the first %d samples. Medians over motions.",
+		"query of at most %d nodes between the ends of each of the first %d samples, from its posture. Medians over "+
+		"motions.",
 		plannedNodes, n)}
 	share := float64(len(took)) / float64(n)
 	f.Measures = []domain.Measure{compared("motions found", "", metric.NaN, metric.Float(share))}

@@ -2,6 +2,8 @@ package newnetwork
 
 import (
 	"errors"
+	"math"
+	"slices"
 	"testing"
 
 	"github.com/landing-diffusion/landing/learn/score"
@@ -24,6 +26,8 @@ func TestListed(t *testing.T) {
 	c := score.Config{Kind: "polynomial", Dim: 2, Options: score.Options{"degree": 1}}
 	if m, err := networks.New(c); err != nil || len(m.Parameters()) != 2*3*2 {
 		t.Errorf("%v, %v", m, err)
+	} else if p := m.Parameters(); max(slices.Max(p), -slices.Min(p)) > float32(math.Sqrt(0.5)) { // two inputs
+		t.Errorf("parameters %v", p)
 	}
 	var e *score.OptionError
 	for name, v := range map[string]float64{"degree": 21, "depth": 1} {

@@ -250,7 +250,11 @@ func (r *Reference) measure(v *Evaluation, s *Samples) (e verdict.Evidence, off 
 		if len(r.Given) > 0 { // samples have the conditions of these rows, each many times
 			e.Rows, v.AllRows = e.Held, v.TwoSample
 		}
-		e.SampleNearest = metric.NearestDistances(e.Samples, e.Train, e.Dim)
+		near := e.Samples
+		if e.Rounded = metric.Snap(e.Samples, e.Train, e.Dim); e.Rounded != nil {
+			near = e.Rounded
+		}
+		e.SampleNearest = metric.NearestDistances(near, e.Train, e.Dim)
 		e.HeldNearest = metric.NearestDistances(e.Held, e.Train, e.Dim)
 		_, spread := metric.Spread(e.Train, e.Dim)
 		v.Nearest = metric.CopiesAt(e.SampleNearest, e.HeldNearest, spread)

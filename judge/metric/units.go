@@ -195,6 +195,71 @@ func Step(x []float64, d int) float64 {
 	return math.Sqrt(sum)
 }
 
+// Snap returns points x rounded as rows are, by columns; nil where no column of the rows is rounded. Draws of the law
+// of the rows are exchangeable with them only then. Rounded columns have multiples of a step, or few values for many
+// rows, such as cosines of whole degrees.
+func Snap(x, rows []float64, d int) []float64 {
+	var out []float64
+	n := len(rows) / d
+	order := make([]int, n)
+	for i := range order {
+		order[i] = i
+	}
+	row := func(i int) []float64 { return rows[i*d : (i+1)*d] }
+	slices.SortFunc(order, func(a, b int) int { return slices.Compare(row(a), row(b)) })
+	distinct := len(slices.CompactFunc(order, func(a, b int) bool { return slices.Equal(row(a), row(b)) }))
+	for k := range d {
+		v := Column(rows, k, d)
+		slices.Sort(v)
+		v = slices.Compact(v)
+		step := steps(v)
+		if len(v) < 2 || step == 0 && 2*len(v) > distinct {
+			continue
+		}
+		if out == nil {
+			out = slices.Clone(x)
+		}
+		for i := k; i < len(x); i += d {
+			out[i] = snapped(x[i], v, step)
+		}
+	}
+	return out
+}
+
+// steps returns the step whose multiples apart sorted numbers are; 0: there is none.
+func steps(v []float64) float64 {
+	const tolerance = 0.01
+	least, count := math.Inf(1), 0.0
+	for i := 1; i < len(v); i++ {
+		least = min(least, v[i]-v[i-1])
+	}
+	for i := 1; i < len(v); i++ {
+		times := (v[i] - v[i-1]) / least
+		if count += math.Round(times); math.Abs(times-math.Round(times)) > tolerance {
+			return 0
+		}
+	}
+	return (v[len(v)-1] - v[0]) / max(count, 1)
+}
+
+// snapped returns the number of v that is nearest to x, or a multiple of the step away from one. Without a step, x
+// stays as it is further out than half the last gap.
+func snapped(x float64, v []float64, step float64) float64 {
+	at, _ := slices.BinarySearch(v, x)
+	at = min(max(at, 1), len(v)-1)
+	nearest, gap := v[at], v[at]-v[at-1]
+	if x-v[at-1] < v[at]-x {
+		nearest = v[at-1]
+	}
+	switch {
+	case step > 0:
+		return nearest + step*math.Round((x-nearest)/step)
+	case math.Abs(x-nearest) > gap/2:
+		return x
+	}
+	return nearest
+}
+
 type edge struct {
 	i, j   int
 	length float64

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/landing-diffusion/landing/base/keyed"
@@ -40,7 +41,13 @@ func (j *judge) copies() {
 	a, b := below(x, bound), below(h, bound)
 	copied, repeated := float64(a)/float64(n), float64(b)/float64(m)
 	exact := metric.FisherTest(a, n, b, m)
-	same := copied > repeated && exact <= levels[Copies]/2
+	level := levels[Copies] / 2
+	on, to := j.digits(bound) // of samples between rounded rows, those that are rounded too say more
+	alone, digits := float64(to)/float64(max(on, 1)), metric.FisherTest(to, on, b, m)
+	if on > 0 {
+		level /= 2 // of two tests
+	}
+	same := copied > repeated && exact <= level
 	switch {
 	case same:
 		where := "are training rows"
@@ -49,6 +56,10 @@ func (j *judge) copies() {
 		}
 		j.add(Copies, share, exact, "%s of the samples %s, and %s of held-out rows", text.Percent(copied), where,
 			text.Percent(repeated))
+	case on > 0 && alone > repeated && digits <= level:
+		j.add(Copies, max(share, (alone-repeated)*float64(on)/float64(n)), digits, "%s of the samples are rounded as "+
+			"the rows are; %s of these are training rows, and %s of held-out rows",
+			text.Percent(float64(on)/float64(n)), text.Percent(alone), text.Percent(repeated))
 	case nearer && own < NearCopies*held:
 		j.add(Copies, share, p, "samples are nearly copies: the median distance to a training row is %.2f of that of "+
 			"held-out rows", own/held)
@@ -56,6 +67,25 @@ func (j *judge) copies() {
 		j.add(Overfit, share, p, "samples keep to training rows: the median distance to one is %.2f of that of "+
 			"held-out rows", own/held)
 	}
+}
+
+// digits returns how many samples between rounded rows are rounded as these, or nearly, and how many of them lie at
+// training rows. How near a draw of the law is to its rounded row says nothing of which row that is.
+func (j *judge) digits(bound float64) (on, to int) {
+	const part = 0.01 // of a step
+	if j.Rounded == nil {
+		return 0, 0
+	}
+	close := max(bound, part*metric.Step(few(j.Train, j.Dim, metric.UnitRows(j.Dim)), j.Dim))
+	for i := range len(j.Rounded) / j.Dim {
+		at := i * j.Dim
+		if floats.Distance(j.Samples[at:at+j.Dim], j.Rounded[at:at+j.Dim], 2) < close {
+			if on++; j.SampleNearest[i] < bound {
+				to++
+			}
+		}
+	}
+	return on, to
 }
 
 // blur reports samples that lie further from training rows than held-out rows do, by the other side of the same median

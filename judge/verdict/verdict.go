@@ -189,6 +189,7 @@ type Evidence struct {
 	// training saw; and of samples and held-out rows the distances to the nearest training row.
 	Samples, Rows, Held, Train []float64
 	Dim                        int
+	Rounded                    []float64 // Samples as the rows are rounded (metric.Snap), for SampleNearest; nil: not
 	SampleNearest, HeldNearest []float64
 	Off                        float64 // how far rows are from the set, where samples lie (root mean square)
 	Unit                       string  // of these distances for people; empty: the data's own

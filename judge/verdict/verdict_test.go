@@ -77,10 +77,15 @@ func nextTo(x []float64, d int, c float64) (k int) {
 // evidence is what a run would hand in: of coordinates as observables, and a wall at a first coordinate.
 func evidence(x, held, train []float64, d, points int, seed uint64, wall float64) Evidence {
 	rows := slices.Concat(train, held)
+	near := metric.Snap(x, train, d)
 	e := Evidence{Asked: len(x) / d, Samples: x, Rows: rows, Held: held, Train: train, Dim: d, Seed: seed,
-		SampleNearest: metric.NearestDistances(x, train, d), HeldNearest: metric.NearestDistances(held,
-			train, d), Energy: metric.EnergyTest(x, rows, d, points, 999, seed), Course: &Course{Epochs: 10,
-			Planned: 10, Rate: 0, Highest: 1, Distances: []float64{}}}
+		Rounded: near, HeldNearest: metric.NearestDistances(held, train, d),
+		Energy: metric.EnergyTest(x, rows, d, points, 999, seed),
+		Course: &Course{Epochs: 10, Planned: 10, Rate: 0, Highest: 1, Distances: []float64{}}}
+	if near == nil {
+		near = x
+	}
+	e.SampleNearest = metric.NearestDistances(near, train, d)
 	for k := range d {
 		e.Numbers = append(e.Numbers, Number{Name: fmt.Sprintf("x[%d]", k), Samples: metric.Column(x, k, d),
 			Rows: metric.Column(rows, k, d)})

@@ -464,3 +464,40 @@ func TestWindowHasNoTermOfLastMomentum(t *testing.T) {
 		}
 	}
 }
+
+// On the paths that windows are fitted to, û is the regression of u: the slope of u on û is 1, to round-off or, where
+// forms are those of cells, to the part of û that is normal to Σ. The bend of Σ has a coefficient of its own. The last
+// p̃ is drawn anew, and not fitted to.
+func TestWindowIsItsRegression(t *testing.T) {
+	for _, axes := range [][]float64{{1, 0.8, 0.5}, {1, 0.9, 0.8, 0.6, 0.5}} {
+		set, d, n := zoo.Ellipsoid{Axes: axes}, len(axes), 2000
+		starts := make([]float64, n*d)
+		for i := range n {
+			set.SampleUniform(starts[i*d:(i+1)*d], keyed.New(3, keyed.Probe, 3), uint64(i))
+		}
+		p := &langevin.Process{Set: set, Friction: 20, NoTerminal: true,
+			Landing:  langevin.Landing{Explicit: true, Rate: 25},
+			Schedule: langevin.Schedule{N: 30, T: 3, SigmaMin: 0.2, SigmaMax: 0.6}}
+		paths, last := forward(t, p, starts, 3)
+		l, plain := NewLoss(p, reads[float64](p), n, Options{Window: 0.15}), NewLoss(p, reads[float64](p), n, Options{})
+		windows, terms := make([]Window, p.Schedule.N), make([]Term, n)
+		for k := range windows {
+			windows[k] = testkit.Must(l.FitWindow(paths, k, last))
+		}
+		l.SetWindows(windows)
+		for k, w := range windows[:len(windows)-1] {
+			if w.OneStep {
+				continue
+			}
+			if (w.Coefficients[2] != 0) != (d <= rememberDim) || w.Coefficients[1] == 0 {
+				t.Errorf("term %d in R^%d: coefficients %v", k, d, w.Coefficients)
+			}
+			for i := range terms {
+				terms[i] = Term{Item: i, K: k}
+			}
+			testkit.Must(l.Prepare(paths, terms, last))
+			testkit.Must(plain.Prepare(paths, terms, last))
+			testkit.Near(t, dense.Dot(l.u, plain.u)/dense.Dot(l.u, l.u), 1, 1e-4, "term %d in R^%d: the slope", k, d)
+		}
+	}
+}

@@ -54,6 +54,7 @@ func look(t *testing.T, table Table, given ...string) *Report {
 			testkit.Keep(t, "    %s %v %v", round(m.Coefficient), m.Columns, m.Powers)
 		}
 	}
+	testkit.Keep(t, "  %q", written(r.Relations))
 	for _, b := range r.Bounds {
 		testkit.Keep(t, "  %d %s %q%v upper %v: wall %s, data %s, share %s, degrees %v", b.Column, b.Expr, b.Form, b.At,
 			b.Upper, round(b.Value), round(b.Data), round(b.Share), b.Degrees)
@@ -144,55 +145,51 @@ func TestRelations(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		t    Table
-		want []string
 	}{
-		{"sphere", rows(1, 300, 4, unit), []string{"norm(x) = 1"}},
-		{"circles", rows(1, 300, 3, circles), []string{"norm(x[2*i:2*i+2]) = 1 for i in 0..2"}},
+		{"sphere", rows(1, 300, 4, unit)},
+		{"circles", rows(1, 300, 3, circles)},
 		{"cosines, then sines", rows(1, 300, 6, func(z []float64) []float64 {
 			x := make([]float64, 12)
 			for k, a := range z {
 				x[6*(k/3)+k%3], x[6*(k/3)+k%3+3] = math.Cos(a), math.Sin(a)
 			}
 			return x
-		}), []string{"norm([x[6*i+j], x[6*i+j+3]]) = 1 for i in 0..1, j in 0..2"}},
-		{"plane", rows(1, 300, 2, plane), []string{"2*x[0] - 3*x[1] - x[2] = -1"}},
+		})},
+		{"plane", rows(1, 300, 2, plane)},
 		{"simplex", rows(1, 300, 4, func(z []float64) (x []float64) {
 			s := 0.0
 			for _, v := range z {
 				x, s = append(x, math.Exp(v)), s+math.Exp(v)
 			}
 			return times(1/s, x)
-		}), []string{"sum(x) = 1"}},
+		})},
 		{"a sum of some", rows(1, 300, 6, func(z []float64) []float64 {
 			return append(slices.Clone(z), 7-z[3]-z[4]-z[5])
-		}), []string{"sum(x[3:7]) = 7"}},
-		{"rotation", rows(1, 300, 6, rotation), []string{
-			"dot(x[3*i:3*i+3], x[3*j:3*j+3]) = 0 for i in 0..1, j in i+1..2", "norm(x[3*i:3*i+3]) = 1 for i in 0..2"}},
+		})},
+		{"rotation", rows(1, 300, 6, rotation)},
 		{"pose", rows(1, 300, 9, func(z []float64) []float64 {
 			r := rotation(z)
 			return slices.Concat(r[:3], z[6:7], r[3:6], z[7:8], r[6:], z[8:9], []float64{0, 0, 0, 1})
-		}), []string{"dot(x[4*i:4*i+3], x[4*j:4*j+3]) = 0 for i in 0..1, j in i+1..2",
-			"norm(x[4*i:4*i+3]) = 1 for i in 0..2", "x[15] = 1", "x[i+12] = 0 for i in 0..2"}},
+		})},
 		{"columns of a matrix", rows(1, 300, 6, func(z []float64) []float64 {
 			r := rotation(z)
 			return []float64{r[0], r[3], r[1], r[4], r[2], r[5]}
-		}), []string{"norm(k in 0..2, x[2*k+0]) = 1", "norm(k in 0..2, x[2*k+1]) = 1",
-			"sum(k in 0..2, x[2*k+0]*x[2*k+1]) = 0"}},
+		})},
 		{"torus", rows(1, 600, 2, func(z []float64) []float64 {
 			ρ := 2 + 0.6*math.Cos(3*z[1])
 			return []float64{ρ * math.Cos(3*z[0]), ρ * math.Sin(3*z[0]), 0.6 * math.Sin(3*z[1])}
-		}), []string{"norm([norm(x[0:2]) - 2, x[2]]) = 0.6"}},
+		})},
 		{"ellipse", rows(1, 600, 1, func(z []float64) []float64 {
 			return []float64{2*math.Cos(3*z[0]) + 5, 0.6*math.Sin(3*z[0]) - 1}
-		}), []string{"norm([(x[0] - 5)/2, (x[1] + 1)/0.6]) = 1"}},
+		})},
 		{"circle far from 0", rows(1, 600, 1, func(z []float64) []float64 {
 			return []float64{0.5*math.Cos(3*z[0]) + 40, 0.5*math.Sin(3*z[0]) - 70}
-		}), []string{"distance(x, [40, -70]) = 0.5"}},
+		})},
 		{"Cassini oval", rows(1, 600, 1, func(z []float64) []float64 {
 			c := math.Cos(6 * z[0])
 			r := math.Sqrt(c + math.Sqrt(0.5+c*c))
 			return []float64{r * math.Cos(3*z[0]), r * math.Sin(3*z[0])}
-		}), []string{"x[0]^4 + 2*x[0]^2*x[1]^2 + x[1]^4 - 2*x[0]^2 + 2*x[1]^2 = 0.5"}},
+		})},
 		{"chain", rows(1, 600, 9, func(z []float64) (x []float64) {
 			x = slices.Clone(z[:3])
 			for b := range 2 {
@@ -202,31 +199,26 @@ func TestRelations(t *testing.T) {
 				}
 			}
 			return x
-		}), []string{"distance(x[0:3], x[3:6]) = 1.5", "distance(x[3:6], x[6:9]) = 1.5"}},
+		})},
 		{"two quadrics", rows(1, 1000, 6, func(z []float64) []float64 {
 			a, b := unit(z[:3]), z[3:6]
 			d := a[0]*b[0] + a[1]*b[1] + a[2]*b[2] - 0.5
 			return append(a, b[0]-d*a[0], b[1]-d*a[1], b[2]-d*a[2])
-		}), []string{"norm(x[0:3]) = 1", "x[0]*x[3] + x[1]*x[4] + x[2]*x[5] = 0.5"}},
+		})},
 		{"product far from 0", rows(1, 400, 2, func(z []float64) []float64 {
 			return []float64{z[0] + 50, z[1] - 80, (z[0] + 50) * (z[1] - 80)}
-		}), []string{"x[0]*x[1] - x[2] = 0"}},
-		{"constant", rows(1, 100, 2, func(z []float64) []float64 { return []float64{z[0], 3.5, z[1]} }),
-			[]string{"x[1] = 3.5"}},
-		{"equal columns", rows(1, 100, 2, func(z []float64) []float64 { return []float64{z[0], z[1], z[0]} }),
-			[]string{"x[0] - x[2] = 0"}},
+		})},
+		{"constant", rows(1, 100, 2, func(z []float64) []float64 { return []float64{z[0], 3.5, z[1]} })},
+		{"equal columns", rows(1, 100, 2, func(z []float64) []float64 { return []float64{z[0], z[1], z[0]} })},
 	} {
 		r := look(t, c.t)
-		testkit.EqualSlices(t, written(r.Exact()), c.want, "%s", c.name)
 		if len(r.Relations) != len(r.Exact()) {
 			t.Errorf("%s: nearly kept: %s", c.name, written(r.Relations))
 		}
 		for _, unit := range []float64{1e3, 1e-3} {
 			s := look(t, mapped(c.t, func(_ int, v float64) float64 { return v * unit }))
-			if len(s.Relations) != len(r.Relations) || len(s.Exact()) != len(r.Exact()) {
-				t.Errorf("%s, numbers times %g: %s; expected as many as of %s", c.name, unit, written(s.Relations),
-					c.want)
-			}
+			testkit.Equal(t, len(s.Exact()), len(r.Exact()), "%s, numbers times %g", c.name, unit)
+			testkit.Equal(t, len(s.Relations), len(r.Relations), "%s, numbers times %g", c.name, unit)
 			for i, q := range s.Relations {
 				testkit.Equal(t, q.Kind, r.Relations[i].Kind, "%s, numbers times %g: %s", c.name, unit, q.Expr)
 			}
@@ -268,87 +260,79 @@ func TestPlainly(t *testing.T) {
 		}
 		return x
 	}
-	buses := strings.Fields("v1 v2 v3 va1 va2 va3 p1 p2 q1 q2")
+	const buses = "v1 v2 v3 va1 va2 va3 p1 p2 q1 q2"
 	for _, c := range []struct {
 		name  string
 		t     Table
 		names string
-		want  []string
 	}{
 		{"steady to units of the last place", rows(1, 100, 3, func(z []float64) []float64 {
 			return []float64{z[0], 0.4 + 0x1p-54*math.Trunc(3*z[1]), z[2]}
-		}), "", []string{"x[1] = 0.4"}},
+		}), ""},
 		{"rounding errors about 0", rows(1, 100, 3, func(z []float64) []float64 {
 			return []float64{z[0], 1e-17 * z[1], z[2]}
-		}), "", []string{"x[1] = 0"}},
-		{"what a solver leaves", noisy(rows(1, 300, 2, plane), 1e-10), "", []string{"2*x[0] - 3*x[1] - x[2] = -1"}},
-		{"weights and exposure", rows(1, 300, 3, weights), "",
-			[]string{"dot([0.8, 0.6, 0.4, 0.25], x[0:4]) = 0.35", "sum(x) = 1"}},
-		{"weights of four decimals", decimals(rows(1, 600, 3, weights), 1e4), "",
-			[]string{"dot([0.8, 0.6, 0.4, 0.25], x[0:4]) = 0.35", "sum(x) = 1"}},
+		}), ""},
+		{"what a solver leaves", noisy(rows(1, 300, 2, plane), 1e-10), ""},
+		{"weights and exposure", rows(1, 300, 3, weights), ""},
+		{"weights of four decimals", decimals(rows(1, 600, 3, weights), 1e4), ""},
 		{"exposures of four decimals", rows(1, 300, 3, func(z []float64) []float64 { // to a shift and a sign
 			w := []float64{0, 0.2 + 0.06*z[0], 0.2 + 0.06*z[1], 0.2 + 0.06*z[2], 0}
 			a, b := 1-w[1]-w[2]-w[3], 1.02-1.1045*w[1]-0.6002*w[2]-0.9511*w[3]
 			w[4] = (b - 0.8123*a) / (1.3371 - 0.8123)
 			w[0] = a - w[4]
 			return w
-		}), "", []string{"dot([0.5248, 0.2326, 0.7369, 0.386], x[0:4]) = 0.3171", "sum(x) = 1"}},
+		}), ""},
 		{"percentages", decimals(rows(1, 300, 3, func(z []float64) []float64 {
 			a, b, c := math.Exp(z[0]), math.Exp(z[1]), math.Exp(z[2])
 			return []float64{100 * a / (a + b + c), 100 * b / (a + b + c), 100 * c / (a + b + c)}
-		}), 10), "", []string{"x[0] + x[1] + x[2] = 100"}},
+		}), 10), ""},
 		{"two balances and degrees of two scales", rows(1, 300, 5, func(z []float64) []float64 {
 			return []float64{z[0], z[1], z[0] + z[1], z[2], 1.8*z[2] + 32, z[3], z[4], z[2] + z[3] - z[4]}
-		}), "", []string{"1.8*x[3] - x[4] = -32", "x[0] + x[1] - x[2] = 0", "x[3] + x[5] - x[6] - x[7] = 0"}},
-		{"torus beside 0", rows(1, 600, 2, torus), "",
-			[]string{"norm([norm([x[0] - 1.5, x[2] + 2]) - 3, x[1] - 0.25]) = 0.7"}},
+		}), ""},
+		{"torus beside 0", rows(1, 600, 2, torus), ""},
 		{"tilted torus", rows(1, 600, 3, func(z []float64) []float64 {
 			x := torus(z)
 			return []float64{dense.Dot(turn[:3], x), dense.Dot(turn[3:6], x), dense.Dot(turn[6:], x), z[2]}
-		}), "", nil},
+		}), ""},
 		{"tilted circle beside a number", rows(1, 300, 2, func(z []float64) []float64 {
 			s, c := math.Sincos(3 * z[0])
 			return []float64{1.5 + (c+2*s)*0.7/3, -2 + (2*c+s)*0.7/3, 0.5 + (2*c-2*s)*0.7/3, z[1]}
-		}), "", []string{"distance(x[0:3], [1.5, -2, 0.5]) = 0.7", "x[0] - x[1] + 0.5*x[2] = 3.75"}},
+		}), ""},
 		{"circle in x = y", rows(1, 300, 1, func(z []float64) []float64 {
 			s, c := math.Sincos(3 * z[0])
 			return []float64{1.25 + c/math.Sqrt2, 1.25 + c/math.Sqrt2, s - 4}
-		}), "", []string{"distance(x, [1.25, 1.25, -4]) = 1", "x[0] - x[1] = 0"}},
+		}), ""},
 		{"points of a linkage beside an angle", rows(1, 300, 2, func(z []float64) []float64 {
 			s, c := math.Sincos(3 * z[0])
 			u, v := math.Sincos(3 * z[1])
 			return []float64{math.Mod(3*z[0], 2*math.Pi), 0.5 + c, 0.25 + s, 0.5 + c + 2*v, 0.25 + s + 2*u}
-		}), "", []string{"cos(x[0]) - x[1] = -0.5", "distance(x[1:3], x[3:5]) = 2", "sin(x[0]) - x[2] = -0.25"}},
+		}), ""},
 		{"loop of angles", rows(1, 300, 1, func(z []float64) []float64 { // 2e^ia + 3e^ib = c with c ≥ 0 along x
 			a := 2 * math.Tanh(z[0])
 			b := -math.Asin(2 * math.Sin(a) / 3)
 			return []float64{a, b, 2*math.Cos(a) + 3*math.Cos(b)}
-		}), "", []string{"2*cos(x[0]) + 3*cos(x[1]) - x[2] = 0", "sin(x[0]) + 1.5*sin(x[1]) = 0"}},
+		}), ""},
 		{"wind, rounded", decimals(rows(1, 600, 2, func(z []float64) []float64 {
 			a, v := math.Round(math.Mod(900+100*z[0], 360)), 5+2*math.Tanh(z[1])
 			return []float64{a, v, -v * math.Sin(a*math.Pi/180), -v * math.Cos(a*math.Pi/180)}
-		}), 10), "wd ws u v", []string{"x[1]*cos(radians(x[0])) + x[3] = 0", "x[1]*sin(radians(x[0])) + x[2] = 0"}},
+		}), 10), "wd ws u v"},
 		{"pendulum", rows(1, 300, 2, func(z []float64) []float64 {
 			a := 2 * math.Tanh(z[0])
 			return []float64{a, z[1], 0.5*z[1]*z[1] + 9.81*(1-math.Cos(a))}
-		}), "", []string{"9.81*cos(x[0]) - 0.5*x[1]^2 + x[2] = 9.81"}},
+		}), ""},
 		{"grid, of eight decimals", decimals(rows(1, 600, 2, func(z []float64) []float64 {
 			return grid(z, true)
-		}), 1e8), strings.Join(buses, " "), nil},
-		{"grid", rows(1, 300, 2, func(z []float64) []float64 { return grid(z, false) }), strings.Join(buses, " "), nil},
+		}), 1e8), buses},
+		{"grid", rows(1, 300, 2, func(z []float64) []float64 { return grid(z, false) }), buses},
 		{"grid, by angles", rows(1, 300, 2, func(z []float64) []float64 { return grid(z, true) }),
-			strings.Join(buses, " "), nil},
-		{"named numbers", rows(1, 300, 10, func(z []float64) []float64 { return z }), strings.Join(buses, " "), nil},
+			buses},
+		{"named numbers", rows(1, 300, 10, func(z []float64) []float64 { return z }), buses},
 	} {
 		if c.names != "" {
 			c.t.Names = strings.Fields(c.names)
 		}
-		got := written(look(t, c.t).Exact())
-		want, counted := map[string]int{"tilted torus": 1, "grid": 8, "grid, of eight decimals": 8,
-			"grid, by angles": 8, "named numbers": 0}[c.name]
-		if counted && len(got) != want || !counted && !slices.Equal(got, c.want) {
-			t.Errorf("%s: %q; expected %q, or %d", c.name, got, c.want, want)
-		}
+		testkit.Keep(t, "%s:", c.name)
+		look(t, c.t)
 	}
 }
 
@@ -432,32 +416,26 @@ func TestRounding(t *testing.T) {
 		})
 	}
 	for _, c := range []struct {
-		name           string
-		t              Table
-		exact, rounded bool
+		name string
+		t    Table
 	}{
-		{"single", mapped(sphere, func(_ int, v float64) float64 { return float64(float32(v)) }), true, false},
-		{"six decimals", decimals(1e6), true, false},
-		{"two decimals", decimals(1e2), true, true},
-		{"half precision", half(sphere), true, true},
-		{"half precision, with noise", half(noisy(sphere, 2e-3)), false, false},
-		{"three digits", mapped(sphere, func(_ int, v float64) float64 { return rounded(v, 3) }), true, true},
+		{"single", mapped(sphere, func(_ int, v float64) float64 { return float64(float32(v)) })},
+		{"six decimals", decimals(1e6)},
+		{"two decimals", decimals(1e2)},
+		{"half precision", half(sphere)},
+		{"half precision, with noise", half(noisy(sphere, 2e-3))},
+		{"three digits", mapped(sphere, func(_ int, v float64) float64 { return rounded(v, 3) })},
 		{"single, with noise", noisy(mapped(sphere, func(_ int, v float64) float64 { return float64(float32(v)) }),
-			1e-6),
-			false, false},
+			1e-6)},
 		{"noise in six decimals", mapped(noisy(sphere, 1e-5), func(_ int, v float64) float64 {
 			return math.Round(v*1e6) / 1e6
-		}), false, false},
+		})},
 		{"noise beyond two decimals", mapped(noisy(sphere, 0.01), func(_ int, v float64) float64 {
 			return math.Round(v*1e2) / 1e2
-		}), false, false},
+		})},
 	} {
-		r := look(t, c.t)
-		if len(r.Relations) != 1 || r.Relations[0].Expr != "norm(x) = 1" || r.Relations[0].Exact != c.exact ||
-			r.Relations[0].Rounded != c.rounded {
-			t.Errorf("%s: %s; expected norm(x) = 1, exact %v, rounded %v", c.name, written(r.Relations), c.exact,
-				c.rounded)
-		}
+		testkit.Keep(t, "%s:", c.name)
+		look(t, c.t)
 	}
 }
 
@@ -466,26 +444,22 @@ func TestTurned(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		t    Table
-		want int
 	}{
-		{"sphere", rows(1, 300, 5, unit), 1},
-		{"circles", rows(1, 600, 2, circles), 2},
-		{"plane", rows(1, 300, 2, plane), 1},
+		{"sphere", rows(1, 300, 5, unit)},
+		{"circles", rows(1, 600, 2, circles)},
+		{"plane", rows(1, 300, 2, plane)},
 		{"circle on a plane", rows(1, 600, 1, func(z []float64) []float64 {
 			return []float64{math.Cos(2 * z[0]), math.Sin(2 * z[0]), 0.5}
-		}), 2},
+		})},
 		{"two planes", rows(1, 300, 3, func(z []float64) []float64 {
 			return []float64{z[0], z[1], z[2], z[0] + z[1], z[1] - z[2]}
-		}), 2},
+		})},
 		{"ellipse", rows(1, 600, 1, func(z []float64) []float64 {
 			return []float64{math.Cos(3 * z[0]), 0.3 * math.Sin(3*z[0])}
-		}), 1},
+		})},
 	} {
-		r := look(t, reflected(c.t))
-		if len(r.Exact()) != c.want || len(r.Relations) != c.want {
-			t.Errorf("%s: %s; expected %d", c.name, written(r.Relations), c.want)
-		}
-		for _, q := range r.Relations {
+		testkit.Keep(t, "%s:", c.name)
+		for _, q := range look(t, reflected(c.t)).Relations {
 			if q.Max > 1e-12 {
 				t.Errorf("%s: %s has residual %g", c.name, q.Expr, q.Max)
 			}
@@ -500,9 +474,8 @@ func TestIndependent(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		t    Table
-		want int
 	}{
-		{"rotation, of which 20 quadrics are known", rows(1, 400, 6, rotation), 6},
+		{"rotation, of which 20 quadrics are known", rows(1, 400, 6, rotation)},
 		{"rigid body of five points, with ten distances", rows(1, 400, 9, func(z []float64) (x []float64) {
 			r := rotation(z)
 			for a := range 5 {
@@ -515,37 +488,31 @@ func TestIndependent(t *testing.T) {
 				}
 			}
 			return x
-		}), 9},
+		})},
 		{"a column twice and its double", rows(1, 400, 3, func(z []float64) []float64 {
 			return []float64{z[0], z[1], z[0], 2 * z[0], z[2]}
-		}), 2},
+		})},
 		{"sums of sums", rows(1, 400, 4, func(z []float64) []float64 {
 			a, b := z[0]+z[1], z[2]+z[3]
 			return []float64{z[0], z[1], z[2], z[3], a, b, a + b}
-		}), 3},
-		{"circles whose squares add up", rows(1, 400, 2, circles), 2},
+		})},
+		{"circles whose squares add up", rows(1, 400, 2, circles)},
 		{"the same in single precision", mapped(rows(1, 400, 2, circles), func(_ int, v float64) float64 {
 			return float64(float32(v))
-		}), 2},
+		})},
 		{"rotation in single precision", mapped(rows(1, 400, 6, rotation), func(_ int, v float64) float64 {
 			return float64(float32(v))
-		}), 6},
+		})},
 	} {
-		r := look(t, c.t)
-		if len(r.Exact()) != c.want || len(r.Relations) != c.want {
-			t.Errorf("%s: %d relations, %s; expected %d", c.name, len(r.Relations), written(r.Relations), c.want)
-		}
+		testkit.Keep(t, "%s:", c.name)
+		look(t, c.t)
 	}
-	if r := look(t, rows(1, 400, 6, rotation)); r.Follow < 3 || len(r.Matrices) != 1 || r.Matrices[0].Positive != 400 {
-		t.Errorf("of rotations %d follow, %+v", r.Follow, r.Matrices)
-	}
+	look(t, rows(1, 400, 6, rotation))
 	flipped := rows(1, 400, 6, rotation)
 	for k := range 3 {
 		flipped.X[k] = -flipped.X[k]
 	}
-	if r := look(t, flipped); len(r.Matrices) != 1 || r.Matrices[0].Positive != 399 || r.Matrices[0].Negative != 1 {
-		t.Errorf("of rotations and one reflection: %+v", r.Matrices)
-	}
+	look(t, flipped)
 }
 
 // The report has each nearly kept relation once, in its simplest form, without its powers and its products with
@@ -554,32 +521,29 @@ func TestNearlyKept(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		t    Table
-		want []string
 	}{
-		{"plane", noisy(rows(1, 300, 2, plane), 1e-2), []string{"2*x[0] - 3*x[1] - x[2] = -1"}},
-		{"circles", noisy(rows(1, 300, 3, circles), 5e-3), []string{"norm(x[2*i:2*i+2]) = 1 for i in 0..2"}},
+		{"plane", noisy(rows(1, 300, 2, plane), 1e-2)},
+		{"circles", noisy(rows(1, 300, 3, circles), 5e-3)},
 		{"two quadrics", noisy(rows(1, 1000, 6, func(z []float64) []float64 {
 			a, b := unit(z[:3]), z[3:6]
 			d := a[0]*b[0] + a[1]*b[1] + a[2]*b[2] - 0.5
 			return append(a, b[0]-d*a[0], b[1]-d*a[1], b[2]-d*a[2])
-		}), 1e-3), []string{"norm(x[0:3]) = 1", "x[0]*x[3] + x[1]*x[4] + x[2]*x[5] = 0.5"}},
+		}), 1e-3)},
 		{"chain of points", noisy(rows(1, 500, 9, func(z []float64) []float64 {
 			u, v := unit(z[3:6]), unit(z[6:9])
 			return []float64{z[0], z[1], z[2], z[0] + u[0], z[1] + u[1], z[2] + u[2],
 				z[0] + u[0] + v[0], z[1] + u[1] + v[1], z[2] + u[2] + v[2]}
-		}), 2e-3), []string{"distance(x[0:3], x[3:6]) = 1", "distance(x[3:6], x[6:9]) = 1"}},
+		}), 2e-3)},
 		// (‖x‖² − 1)² is within Near, and is no constraint: it has no gradient where it is 0.
 		{"thick sphere", rows(1, 2000, 4, func(z []float64) []float64 {
 			return times(1+0.0095*z[3], unit([]float64{z[0] + 1, z[1] + 1, z[2]}))
-		}), []string{"norm(x) = 1"}},
+		})},
 		{"thicker circle", rows(1, 2000, 2, func(z []float64) []float64 {
 			return times(1+0.018*z[1], []float64{math.Cos(2 * z[0]), math.Sin(2 * z[0])})
-		}), []string{"norm(x[0:2]) = 1"}},
+		})},
 	} {
-		r := look(t, c.t)
-		if got := written(r.Relations); !slices.Equal(got, c.want) || len(r.Exact()) > 0 {
-			t.Errorf("%s: %s; expected %s, none exact", c.name, got, c.want)
-		}
+		testkit.Keep(t, "%s:", c.name)
+		testkit.Equal(t, len(look(t, c.t).Exact()), 0, "%s: relations that are exact", c.name)
 	}
 }
 
@@ -640,41 +604,25 @@ func TestShortCurve(t *testing.T) {
 // Too few rows show no relation, and a remark says this. The report still has columns that do not vary.
 func TestFewRows(t *testing.T) {
 	for _, n := range []int{1, 2, 39} {
-		r := look(t, rows(1, n, 4, unit))
-		if n > 1 && (len(r.Relations) > 0 || len(r.Remarks) != 1 || !strings.Contains(r.Remarks[0], "too few")) {
-			t.Errorf("%d rows: %+v, %q", n, r.Relations, r.Remarks)
-		}
+		look(t, rows(1, n, 4, unit))
 	}
-	if r := look(t, rows(1, 2, 1, func(z []float64) []float64 { return []float64{z[0], 5} })); len(r.Relations) != 1 ||
-		r.Relations[0].Expr != "x[1] = 5" {
-		t.Errorf("a constant column of two rows: %+v", r.Relations)
-	}
+	look(t, rows(1, 2, 1, func(z []float64) []float64 { return []float64{z[0], 5} }))
 	// Fewer rows than columns: linear relations of neighbours are found, and others not claimed.
-	r := look(t, rows(1, 80, 70, func(z []float64) []float64 {
+	look(t, rows(1, 80, 70, func(z []float64) []float64 {
 		x := slices.Clone(z)
 		x[5] = x[3] + x[4]
 		return x
 	}))
-	if got := written(r.Relations); !slices.Equal(got, []string{"x[3] + x[4] - x[5] = 0"}) || len(r.Remarks) == 0 {
-		t.Errorf("80 rows of 70: %s, %q", got, r.Remarks)
-	}
-	// Equal rows count once.
-	few := rows(1, 30, 4, unit)
+	few := rows(1, 30, 4, unit) // equal rows count once
 	few.X = slices.Repeat(few.X, 20)
 	few.N *= 20
-	if r := look(t, few); len(r.Relations) > 0 || r.Distinct != 30 {
-		t.Errorf("30 rows, 20 times: %d distinct, %+v", r.Distinct, r.Relations)
-	}
+	look(t, few)
 }
 
 // Numbers with powers that overflow or vanish give a remark instead of relations.
 func TestSizes(t *testing.T) {
-	for i, size := range []float64{1e-19, 1e19, 1e-21, 1e22} {
-		want := i / 2
-		r := look(t, mapped(rows(1, 300, 4, unit), func(_ int, v float64) float64 { return size * v }))
-		if len(r.Remarks) != want || len(r.Relations) != 1-want {
-			t.Errorf("numbers of size %g: %q, %+v", size, r.Remarks, r.Relations)
-		}
+	for _, size := range []float64{1e-19, 1e19, 1e-21, 1e22} {
+		look(t, mapped(rows(1, 300, 4, unit), func(_ int, v float64) float64 { return size * v }))
 	}
 }
 
@@ -685,18 +633,10 @@ func TestBadRows(t *testing.T) {
 		for k := range 4 {
 			sphere.X[4*row+k] *= 1.3
 		}
-		r := look(t, sphere)
-		if len(r.Relations) != 1 || r.Relations[0].Exact || !slices.Equal(r.Relations[0].Exceptions, []int{row}) ||
-			r.Relations[0].Expr != "norm(x) = 1" {
-			t.Errorf("sphere with row %d bad: %+v", row, r.Relations)
-		}
+		look(t, sphere)
 		flat := rows(1, 300, 2, plane)
 		flat.X[3*row] += 0.3
-		r = look(t, flat)
-		if len(r.Relations) != 1 || r.Relations[0].Exact || !slices.Equal(r.Relations[0].Exceptions, []int{row}) ||
-			r.Relations[0].Expr != "2*x[0] - 3*x[1] - x[2] = -1" {
-			t.Errorf("plane with row %d bad: %+v", row, r.Relations)
-		}
+		look(t, flat)
 	}
 	many := rows(1, 6000, 2, func(z []float64) []float64 { return z })
 	for i := range 30 { // more than are listed
@@ -708,26 +648,19 @@ func TestBadRows(t *testing.T) {
 		return []float64{z[0], z[1], math.Sqrt2*z[0] - math.E*z[1] + math.Pi}
 	})
 	crooked.X[3*16] += 0.3
-	if r := look(t, crooked); len(r.Relations) != 1 || !slices.Equal(r.Relations[0].Exceptions, []int{16}) {
-		t.Errorf("crooked plane with row 16 bad: %+v", r.Relations)
-	}
+	look(t, crooked)
 	wild := noisy(rows(1, 300, 4, unit), 1e-3)
 	for _, row := range []int{16, 17} {
 		for k := range 4 {
 			wild.X[4*row+k] *= 1.6
 		}
 	}
-	if r := look(t, wild); !slices.Equal(written(r.Relations), []string{"norm(x) = 1"}) || r.Relations[0].Exact {
-		t.Errorf("noisy sphere with two bad rows: %+v", r.Relations)
-	}
+	look(t, wild)
 	spiked := rows(1, 300, 3, func(z []float64) []float64 { return z })
 	spiked.X[3*40+1] = -9999
 	spiked.X[3*50+2] = 12 // six interquartile ranges are 8.1 standard deviations, from 0.7
 	spiked.X[3*51+2] = 7
-	r := look(t, spiked)
-	if len(r.Outliers) != 2 || r.Outliers[0] != (Outlier{40, 1, -9999}) || r.Outliers[1].Row != 50 {
-		t.Errorf("outliers: %+v", r.Outliers)
-	}
+	look(t, spiked)
 }
 
 func TestColumns(t *testing.T) {
@@ -894,15 +827,9 @@ func TestFills(t *testing.T) {
 
 // The report has ends that are walls, but not those of a Gaussian.
 func TestBounds(t *testing.T) {
-	r := look(t, rows(1, 2000, 3, func(z []float64) []float64 {
+	look(t, rows(1, 2000, 3, func(z []float64) []float64 {
 		return []float64{math.Abs(math.Remainder(z[0]*5, 2)), z[1], 3 * math.Erf(z[2]/math.Sqrt2)}
 	}))
-	var got []string
-	for _, b := range r.Bounds {
-		got = append(got, fmt.Sprintf("%d %v %g", b.Column, b.Upper, b.Value))
-	}
-	slices.Sort(got)
-	testkit.EqualSlices(t, got, []string{"0 false 0", "0 true 1", "2 false -3", "2 true 3"}, "bounds")
 }
 
 // A dihedral is measured on the circle.

@@ -111,63 +111,48 @@ func TestSets(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		row  func(z []float64) []float64
-		want string
 	}{
-		{"sphere", func(z []float64) []float64 { return unit(z[:3], 1) }, "{kind: sphere, dim: 3}"},
-		{"large sphere", func(z []float64) []float64 { return unit(z[:5], 250) }, "{kind: sphere, dim: 5, radius: " +
-			"250}"},
+		{"sphere", func(z []float64) []float64 { return unit(z[:3], 1) }},
+		{"large sphere", func(z []float64) []float64 { return unit(z[:5], 250) }},
 		{"product", func(z []float64) []float64 {
 			return slices.Concat(unit(z[:3], 1), z[3:5], unit(z[5:7], 2), z[7:8])
-		},
-			`product:
-    - {kind: sphere, dim: 3}
-    - {kind: euclidean, dim: 2}
-    - {kind: sphere, dim: 2, radius: 2}
-    - {kind: euclidean, dim: 1}`},
+		}},
 		{"simplex", func(z []float64) []float64 {
 			x := []float64{math.Exp(z[0]), math.Exp(z[1]), math.Exp(z[2])}
 			s := sum(x)
 			return []float64{x[0] / s, x[1] / s, x[2] / s}
-		}, "{kind: simplex, dim: 3}"},
-		{"sum of what may be negative", func(z []float64) []float64 { return []float64{z[0], z[1], 1 - z[0] - z[1]} },
-			"{kind: affine, a: [[1, 1, 1]], b: [1]}"},
+		}},
+		{"sum of what may be negative", func(z []float64) []float64 { return []float64{z[0], z[1], 1 - z[0] - z[1]} }},
 		{"SO(2)", func(z []float64) []float64 {
 			u := unit(z[:2], 1)
 			return []float64{u[0], -u[1], u[1], u[0]}
-		}, "{kind: special_orthogonal, n: 2}"},
+		}},
 		{"O(2)", func(z []float64) []float64 {
 			u, s := unit(z[:2], 1), math.Copysign(1, z[2])
 			return []float64{u[0], -s * u[1], u[1], s * u[0]}
-		}, "{kind: orthogonal, n: 2}"},
+		}},
 		{"ellipsoid", func(z []float64) []float64 {
 			u := unit(z[:3], 1)
 			return []float64{u[0], 2 * u[1], 0.5 * u[2]}
-		}, "{kind: ellipsoid, axes: [1, 2, 0.5]}"},
-		{"curve", func(z []float64) []float64 { return []float64{z[0], z[0] * z[0] * z[0]} },
-			"{kind: curve, terms: [[1, 3, 0], [-1, 0, 1]]}"},
+		}},
+		{"curve", func(z []float64) []float64 { return []float64{z[0], z[0] * z[0] * z[0]} }},
 		{"torus", func(z []float64) []float64 {
 			ρ := 3 + math.Cos(3*z[1])
 			return []float64{ρ * math.Cos(3*z[0]), ρ * math.Sin(3*z[0]), math.Sin(3 * z[1])}
-		}, "{kind: torus, major: 3, minor: 1}"},
+		}},
 		{"chain", func(z []float64) []float64 {
 			u, v := unit(z[:3], 1.5), unit(z[3:6], 2)
 			return []float64{0, 0, 0, u[0], u[1], u[2], u[0] + v[0], u[1] + v[1], u[2] + v[2]}
-		}, "{kind: chain, bonds: [1.5, 2], anchored: true}"},
-		{"constant", func(z []float64) []float64 { return []float64{z[0], 4, z[1]} }, `product:
-    - {kind: euclidean, dim: 1}
-    - {kind: affine, a: [[1]], b: [4]}
-    - {kind: euclidean, dim: 1}`},
-		{"nothing", func(z []float64) []float64 { return z[:3] }, "{kind: euclidean, dim: 3}"},
+		}},
+		{"constant", func(z []float64) []float64 { return []float64{z[0], 4, z[1]} }},
+		{"nothing", func(z []float64) []float64 { return z[:3] }},
 		{"circles with a sum of sines", func(z []float64) []float64 {
 			s := math.Sin(z[0]) / 2
 			c := math.Sqrt(1 - s*s)
 			u, v := unit(z[1:3], 1), []float64{c, s}
 			w := 0.2 - u[1]/4 - s/4 // a third sine
 			return []float64{u[0], u[1], v[0], v[1], math.Sqrt(1 - w*w), w}
-		}, `dim: 6
-  equality:
-    - {name: "circle[i]", for: "i in 0..2", expr: "norm(x[2*i:2*i+2]) = 1"}
-    - {name: "linear[1,3,5]", expr: "5*x[1] + 5*x[3] + 20*x[5] = 4"}`},
+		}},
 	} {
 		var x []float64
 		d := 0
@@ -177,11 +162,8 @@ func TestSets(t *testing.T) {
 			x = append(x, row...)
 		}
 		saveArray(t, "data.npy", x, n, d)
-		got := draft(t, Options{Path: "data.npy"})
-		if s := set(got); s != c.want && s != strings.Replace(c.want, "5*x[1] + 5*x[3] + 20*x[5] = 4",
-			"x[1] + x[3] + 4*x[5] = 0.8", 1) {
-			t.Errorf("%s:\n%s\nexpected\n%s", c.name, s, c.want)
-		}
+		testkit.Keep(t, "%s:", c.name)
+		draft(t, Options{Path: "data.npy"})
 	}
 }
 
@@ -197,46 +179,28 @@ func TestTablesOfFormulas(t *testing.T) {
 	for _, c := range []struct {
 		header string
 		row    func(i int) []any
-		want   string
-		note   string
 	}{
 		{"SiO2,FeO,MgO", func(i int) []any {
 			a, b, c := parts(i, 100)
 			return []any{fmt.Sprintf("%.1f", a), fmt.Sprintf("%.1f", b), fmt.Sprintf("%.1f", c)}
-		}, `dim: 3
-  let: {"SiO2": "x[0]", "FeO": "x[1]", "MgO": "x[2]"}
-  equality:
-    - {name: "linear[0,1,2]", expr: "SiO2 + FeO + MgO = 100"}
-  inequality:
-    - {name: "share[i]", for: "i in 0..2", expr: "x[i] >= 0"}`, "landing refine PROBLEM --within 0.3 "},
+		}},
 		{"a,b,c", func(i int) []any { // single precision, of eight digits
 			a, b, c := parts(i, 1)
 			return []any{fmt.Sprintf("%.8g", float32(a)), fmt.Sprintf("%.8g", float32(b)), fmt.Sprintf("%.8g",
 				float32(c))}
-		}, "{kind: simplex, dim: 3}", ""},
+		}},
 		{"Bx,By,Cx,Cy,y", func(i int) []any {
 			s, c := math.Sincos(3 * z[3*i])
 			u, v := math.Sincos(3 * z[3*i+1])
 			return []any{1 + c, s, 1 + c + 2*v, s + 2*u, z[3*i+2]}
-		}, `dim: 5
-  let: {"Bx": "x[0]", "By": "x[1]", "Cx": "x[2]", "Cy": "x[3]", "y": "x[4]"}
-  equality:
-    - {name: "distance[0,2]", expr: "distance([Bx, By], [Cx, Cy]) = 2"}
-    - {name: "circle[0]", expr: "distance([Bx, By], [1, 0]) = 1"}`, ""},
+		}},
 		{"dir,wind speed,u,sin", func(i int) []any { // names that formulas cannot use
 			a, v := math.Mod(900+100*z[3*i], 360), 5+2*math.Tanh(z[3*i+1])
 			return []any{a, v, v * math.Sin(a*math.Pi/180), z[3*i+2]}
-		}, `dim: 4
-  equality:
-    - {name: "relation", expr: "x[1]*sin(radians(x[0])) - x[2] = 0"}`, ""},
+		}},
 	} {
 		save(t, "data.csv", table(c.header, 400, c.row))
-		d := draft(t, Options{Path: "data.csv"})
-		testkit.Equal(t, set(d), c.want, "%s", c.header)
-		if notes := strings.Join(d.Notes, "\n"); strings.Contains(notes, "refine") != (c.note != "") ||
-			!strings.Contains(notes, c.note) {
-			t.Errorf("%s: notes %q; expected %q", c.header, notes, c.note)
-		}
+		draft(t, Options{Path: "data.csv"})
 	}
 }
 

@@ -80,7 +80,7 @@ func Robot(o Options, out string) (*Draft, error) {
 // compose writes the problem file, with the example of an obstacle or without, and the next commands.
 func (d *Draft) compose(arm *robot.Arm, o Options, out, said string, ball bool) error {
 	data, tip := d.Name+".npy", arm.Joints[len(arm.Joints)-1].Link
-	lines, boxes := surroundings(arm, o, ball)
+	lines, boxes := surroundings(arm, ball)
 	body := fmt.Sprintf("name: %s\n\ndata: {kind: trajectory, path: %s}\n\nset:\n  kind: arm\n  urdf: %s\n  base: %s\n"+
 		"  tip: %s\n  waypoints: 16\n", strconv.Quote(d.Name), strconv.Quote(data),
 		strconv.Quote(pathFrom(o.Folder, o.Path)), strconv.Quote(arm.Base), strconv.Quote(tip)) +
@@ -133,7 +133,7 @@ func posture(set constraint.Set, boxes [][2]plan.Point3) (string, error) {
 	motions, _ := constraint.As[*trajectory.Set](set)
 	spec := motions.Spec()
 	b := plan.Batch{Set: set, Spec: spec, Tip: spec.Tip(), Count: 100, Seed: 1, Start: boxes[0], Goal: boxes[1],
-		Options: plan.Options{Nodes: 4000, Segments: true, Reserve: 0.02}}
+		Failing: 3, Options: plan.Options{Nodes: 1000, Segments: true, Reserve: 0.02}}
 	found, err := b.Run(context.Background(), parallel.New(runtime.NumCPU()))
 	if err != nil {
 		return "", err
@@ -198,7 +198,7 @@ func jointLine(j *robot.Joint) (s string) {
 // surroundings writes the set's lines about places and obstacles, and where starts and goals are drawn from: to both
 // sides of a ball, at 0.6 of how far the tip gets in the direction that the arm mostly reaches. Where the tip of random
 // configurations does not fill space, joints tell start and goal.
-func surroundings(arm *robot.Arm, o Options, ball bool) (lines []string, boxes [][2]plan.Point3) {
+func surroundings(arm *robot.Arm, ball bool) (lines []string, boxes [][2]plan.Point3) {
 	const draws = 2000
 	k, x, z := arm.NewKinematics(), make([]float64, arm.Dim()), make([]float64, arm.Moving())
 	q, places := make([]float64, arm.Moving()), arm.Places()

@@ -61,27 +61,8 @@ func TestRobot(t *testing.T) {
 	stl("0 0 0, 0 100 0, 100 0 0", "0 0 0, 100 0 0, 0 0 400", "0 0 0, 0 0 400, 0 100 0", "100 0 0, 0 100 0, 0 0 400")
 	d := testkit.Must(Robot(Options{Path: "pack/urdf/r.urdf"}, "problem.yaml"))
 	testkit.Keep(t, "%s\n%s", strings.Join(d.Lines(), "\n"), d.YAML)
-	out := strings.Join(append(d.Robot, d.Notes...), "\n")
-	for _, want := range []string{"4 joints turn, 0 slide", "from base to tool0",
-		"j1 turns all the way round, at most 2 rad/s",
-		"j2 turns from -2 to 2 rad (-114.6° to 114.6°)", "over 1 mesh, standing out by", "d: ",
-		"landing train problem.yaml",
-		"landing make arm problem.yaml -n 2000 --starts=", " --near=", "--reserve=", `"j2" has soft limits -1.9 to 1.9`,
-		`"j3" is continuous: its limits`,
-		`the origin of joint "t" has rpy with 90: it looks like degrees`,
-		`"j4" has limits -180 to 180: they look like degrees`} {
-		if !strings.Contains(out, want) {
-			t.Errorf("without %q:\n%s", want, out)
-		}
-	}
-	for _, want := range []string{`urdf: "pack/urdf/r.urdf"`, `base: "base"`, `tip: "tool0"`, "clearance: segments",
-		`{link: "c", at: [`} {
-		if !strings.Contains(d.YAML, want) {
-			t.Errorf("without %q:\n%s", want, d.YAML)
-		}
-	}
 	d = testkit.Must(Robot(Options{Path: "pack/urdf/r.urdf", Tip: "f2", NoVolume: true}, "problem.yaml"))
-	out = strings.Join(append(d.Robot, d.Notes...), "\n")
+	out := strings.Join(append(d.Robot, d.Notes...), "\n")
 	if !strings.Contains(out, `"g2" follows joint "g1", which is not on`) {
 		t.Error(out)
 	}

@@ -427,49 +427,8 @@ func replaced(keys, name, v string) string {
 // What is wrong by itself is wrong for both.
 func TestWrong(t *testing.T) {
 	s := resolved(t)
-	for _, text := range []string{
-		"name: x", // no set
-		"set: {dim: 3}",
-		"set: {kind: sfere, dim: 3}",
-		"set: sphere",
-		"set: [sphere]",
-		"set: {kind: sphere, dim: 3.5}",
-		"set: {kind: sphere, dim: -3}",
-		"set: {kind: sphere, dim: 3, axes: [1, 2]}",
-		"set: {product: [{kind: sphere, dim: 3}, {kind: torus, dim: 3}]}",
-		"set: {all: {kind: sphere, dim: 3}}",
-		"set: {equality: [{name: a, expression: x}]}",
-		"set: {dim: 2, equality: [{name: [a], expr: \"x[0]\"}]}",
-		"set: {kind: molecule, atoms: 3, windows: none}",
-		"set: {kind: molecule, atoms: 3, distances: [{atoms: [0, 1], value: 1, colour: red}]}",
-		"set: {kind: arm, robot: atlas, waypoints: 3}",
-		"set: {kind: arm, robot: panda, waypoints: 3, limits: null}",
-		"set: {kind: arm, robot: panda, waypoints: 3, limits: zzz}",
-		"set: {kind: arm, robot: panda, waypoints: 3, step: null}",
-		base + "trian: {epochs: 3}",
-		base + "train: {epoch: 3}",
-		base + "train: {epochs: 1e3.5}",
-		base + "train: 3",
-		base + "train: {plateau: {factor: 1.5}}",
-		base + "train: {plateau: 3}",
-		base + "process: {sigma: 2}",
-		base + "process: {method: ULLAA}",
-		base + "process: {options: {zeal: 1}}",
-		base + "network: {kind: aligned, options: {pairs: many}}",
-		base + "network: {options: 3}",
-		base + "observe: {name: a, expr: \"x[0]\"}",
-		base + "observe: [{nom: a, expr: \"x[0]\"}]",
-		base + "variants: {fast: {train: {epoch: 3}}}",
-		base + "variants: {fast: {variants: {}}}",
-		base + "variants: [fast]",
-		base + "seed: -1",
-		base + "seed: 1.5",
-		base + "data: 3",
-		base + "condition: {columns: a}",
-	} {
-		if strings.HasSuffix(text, "data: 3") {
-			text = "set: {kind: sphere, dim: 3}\ndata: 3"
-		}
+	for text := range strings.Lines(string(testkit.Must(os.ReadFile("testdata/wrong.txt")))) {
+		text = strings.ReplaceAll(text, " & ", "\n")
 		atLoad, atBuild := load(text, false)
 		if refused := by(t, s, text); refused == nil || atLoad == nil && atBuild == nil {
 			t.Errorf("%q: by the schema %v, by the loader %v, %v", text, refused, atLoad, atBuild)

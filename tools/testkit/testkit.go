@@ -241,3 +241,23 @@ func Keep(t testing.TB, format string, v ...any) {
 	}
 	fmt.Fprintf(texts[t.Name()], format+"\n", v...)
 }
+
+// Cases answers the inputs in testdata/TEST.txt, and tests the answers there, as Kept does. An answer follows its input
+// in lines that begin with "= ".
+func Cases(t testing.TB, answer func(input string) string) {
+	t.Helper()
+	file := filepath.Join(home, "testdata", t.Name()+".txt")
+	var input, all strings.Builder
+	for line := range strings.Lines(string(Must(os.ReadFile(file)))) {
+		switch {
+		case !strings.HasPrefix(line, "= "):
+			input.WriteString(line)
+			all.WriteString(line)
+		case input.Len() > 0:
+			got := answer(strings.TrimSuffix(input.String(), "\n"))
+			all.WriteString("= " + strings.ReplaceAll(got, "\n", "\n= ") + "\n")
+			input.Reset()
+		}
+	}
+	Kept(t, file, all.String())
+}

@@ -3,6 +3,7 @@ package urdf
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"math"
@@ -355,138 +356,28 @@ func TestCovers(t *testing.T) {
 // A file that is wrong in one place, and what is said of it.
 func TestFaults(t *testing.T) {
 	const (
-		ab    = `<link name="a"/><link name="b"/>`
 		limit = `<limit lower="-1" upper="1"/>`
 		join  = `<joint name="j" type="revolute"><parent link="a"/><child link="b"/>` + limit + `</joint>`
 	)
-	joint := func(attrs, inner string) string {
-		return "\n<joint " + attrs + `><parent link="a"/><child link="b"/>` + inner + `</joint>`
-	}
-	shape := func(s string) string {
-		return `<link name="a"><collision>` + "\n" + s + `</collision></link><link name="b"/>` + join
-	}
-	for _, c := range []struct {
-		name, body string
-		o          Options
-		want       string
-	}{
-		{"empty", "", Options{}, "f.urdf: has no links"},
-		{"closed loop", ab + `<link name="c"/>` + join +
-			`<joint name="k" type="fixed"><parent link="a"/><child link="c"/></joint>` + "\n" +
-			`<joint name="l" type="fixed"><parent link="c"/><child link="b"/></joint>`, Options{},
-			`f.urdf:2: joint "l": moves link "b", which joint "j" (line 1) moves already: a closed loop`},
-		{"cycle", ab + join + "\n" + `<joint name="k" type="fixed"><parent link="b"/><child link="a"/></joint>`,
-			Options{}, `is part of a cycle: going up from link "a" never ends`},
-		{"itself", ab + `<joint name="k" type="fixed"><parent link="b"/><child link="b"/></joint>`, Options{},
-			`joint "k": joins link "b" with itself: a cycle`},
-		{"cycle beside", ab + join + `<link name="c"/><link name="d"/>` + "\n\n" +
-			`<joint name="k" type="fixed"><parent link="c"/><child link="d"/></joint>` +
-			`<joint name="l" type="fixed"><parent link="d"/><child link="c"/></joint>`, Options{Base: "a", Tip: "b"},
-			`f.urdf:3: joint "l": is part of a cycle: going up from link "c"`},
-		{"missing link", `<link name="a"/>` + "\n" + join, Options{},
-			`f.urdf:2: joint "j": its child link "b" is missing; the links are a`},
-		{"unknown type", ab + joint(`name="j" type="spherical"`, ""), Options{},
-			`f.urdf:2: joint "j": type="spherical" is unknown; expected revolute`},
-		{"no type", ab + joint(`name="j"`, ""), Options{}, `type="" is unknown`},
-		{"planar", ab + joint(`name="j" type="planar"`, ""), Options{}, `f.urdf:2: joint "j": is planar; expected`},
-		{"mimic", ab + joint(`name="j" type="revolute"`, limit+`<mimic joint="other"/>`), Options{},
-			`f.urdf:2: joint "j" <mimic>: there is no joint "other"`},
-		{"mimic loop", ab + joint(`name="j" type="revolute"`, limit+`<mimic joint="k"/>`) + `<link name="c"/>` +
-			`<joint name="k" type="revolute"><parent link="b"/><child link="c"/>` + limit +
-			`<mimic joint="j"/></joint>`, Options{},
-			`f.urdf:2: joint "j" <mimic>: follows itself by way of joint "k": a loop`},
-		{"mimic of half", ab + joint(`name="j" type="revolute"`, limit) + `<link name="c"/>` + "\n" +
-			`<joint name="k" type="revolute"><parent link="b"/><child link="c"/>` + limit +
-			`<mimic joint="j" multiplier="0.5"/></joint>`, Options{},
-			`f.urdf:3: joint "k" <mimic>: follows joint "j" by the multiplier 0.5; expected`},
-		{"mimic of nothing", ab + joint(`name="j" type="revolute"`, limit+`<mimic/>`), Options{}, "names no joint"},
-		{"no limits", ab + joint(`name="j" type="revolute"`, ""), Options{},
-			`is revolute and has no limits; expected <limit lower=… upper=… velocity=…/>, or the type continuous`},
-		{"limits of a slide", ab + joint(`name="j" type="prismatic"`, "\n"+`<limit lower="2" upper="1"/>`), Options{},
-			`f.urdf:3: joint "j" <limit>: from 2 to 1; expected lower below upper`},
-		{"no range", ab + joint(`name="j" type="prismatic"`, `<limit effort="1"/>`), Options{}, "from 0 to 0"},
-		{"speed", ab + joint(`name="j" type="continuous"`, `<limit velocity="-1"/>`), Options{},
-			`velocity="-1"; expected`},
-		{"two limits", ab + joint(`name="j" type="revolute"`, limit+"\n"+limit), Options{},
-			`f.urdf:3: joint "j" <limit>: is there twice`},
-		{"nan", ab + joint(`name="j" type="continuous"`, `<origin xyz="0 nan 0"/>`), Options{},
-			`joint "j" <origin>: xyz="0 nan 0": "nan"; expected a decimal number`},
-		{"hexadecimal", ab + joint(`name="j" type="continuous"`, `<origin xyz="0 0x1p3 0"/>`), Options{}, "decimal"},
-		{"digits", ab + joint(`name="j" type="continuous"`, `<origin xyz="0 1-2 0"/>`), Options{}, "decimal"},
-		{"infinite", ab + joint(`name="j" type="continuous"`, `<origin xyz="0 1e400 0"/>`), Options{}, "at most 1e+06"},
-		{"far", ab + joint(`name="j" type="continuous"`, `<origin rpy="0 -1e7 0"/>`), Options{}, "at most 1e+06"},
-		{"two numbers", ab + joint(`name="j" type="continuous"`, `<origin xyz="0 1"/>`), Options{},
-			`xyz="0 1" has 2 numbers; expected 3`},
-		{"limit", ab + joint(`name="j" type="revolute"`, `<limit lower="x" upper="1"/>`), Options{},
-			`joint "j" <limit>: lower="x": "x"; expected a decimal number`},
-		{"axis", ab + joint(`name="j" type="continuous"`, `<axis xyz="0 0 0"/>`), Options{},
-			`joint "j" <axis>: xyz="0 0 0" has no direction`},
-		{"no child", ab + `<joint name="j" type="fixed"><parent link="a"/></joint>`, Options{}, "names no child link"},
-		{"no parent", ab + `<joint name="j" type="fixed"><child link="a"/></joint>`, Options{}, "names no parent link"},
-		{"no name", `<link/>`, Options{}, `<link>: name=""; expected a name of 1 to 256 bytes`},
-		{"long name", `<link name="` + strings.Repeat("x", 257) + `"/>`, Options{}, "a name of 1 to 256 bytes"},
-		{"link twice", ab + "\n" + `<link name="a"/>`, Options{}, `f.urdf:2: link "a": is there on line 1 already`},
-		{"joint twice", ab + join + "\n" + join, Options{}, `f.urdf:2: joint "j": is there on line 1 already`},
-		{"attribute twice", `<link name="a" name="b"/>`, Options{}, "has the attribute name twice"},
-		{"tips", ab + `<link name="c"/>` + join +
-			`<joint name="k" type="fixed"><parent link="a"/><child link="c"/></joint>`,
-			Options{}, "f.urdf: tip: 2 links end the tree: b, c; expected one link as the tip"},
-		{"roots", ab + `<link name="c"/>` + join, Options{}, "f.urdf: base: 2 links have none above them: a, c"},
-		{"no such base", ab + join, Options{Base: "z"}, `f.urdf: base: no link "z"; the links are a, b`},
-		{"no such tip", ab + join, Options{Tip: "z"}, `f.urdf: tip: no link "z"`},
-		{"not above", ab + `<link name="c"/>` + join, Options{Base: "c", Tip: "b"},
-			`link "b" does not hang on the base "c"`},
-		{"below", ab + join, Options{Base: "b", Tip: "a"}, `link "a" does not hang on the base "b"`},
-		{"nothing moves", ab + joint(`name="j" type="fixed"`, ""), Options{},
-			`the chain from "a" to "b": no joint that moves`},
-		{"no chain", ab + join, Options{Tip: "a"}, `the chain from "a" to "a": no joint that moves`},
-		{"xacro element", "\n" + `<xacro:macro name="x"/>`, Options{}, "f.urdf:2: <macro>: is a macro of xacro"},
-		{"xacro number", ab + joint(`name="j" type="continuous"`, `<origin rpy="${pi} 0 0"/>`), Options{},
-			`rpy="${pi} 0 0" is an expression of xacro`},
-		{"no XML", ab + "<joint", Options{}, "no well-formed XML"},
-		{"crossed", `<link name="a"></joint>`, Options{},
-			`f.urdf:1: link "a": no well-formed XML: element <link> closed by`},
-		{"entity", `<link name="&lol;"/>`, Options{}, "invalid character entity &lol;"},
-		{"radius", shape(`<geometry><sphere/></geometry>`), Options{Volume: true},
-			`f.urdf:2: link "a" <collision> <geometry> <sphere>: has no radius`},
-		{"negative", shape(`<geometry><cylinder radius="1" length="-1"/></geometry>`), Options{Volume: true},
-			`length="-1"; expected a length above 0`},
-		{"flat", shape(`<geometry><box size="1 0 1"/></geometry>`), Options{Volume: true}, "expected lengths above 0"},
-		{"bad radius", shape(`<geometry><capsule radius="r" length="1"/></geometry>`), Options{Volume: true},
-			`radius="r"`},
-		{"cone", shape(`<geometry><cone/></geometry>`), Options{Volume: true}, "<cone>: is an unknown shape"},
-		{"no shape", shape(`<geometry/>`), Options{Volume: true}, "<geometry>: has no shape"},
-		{"two shapes", shape(`<geometry><sphere radius="1"/><sphere radius="1"/></geometry>`), Options{Volume: true},
-			"second shape"},
-		{"two geometries", shape(`<geometry><mesh/></geometry><geometry/>`), Options{Volume: true}, "is there twice"},
-		{"two origins", shape(`<origin/><origin/>`), Options{Volume: true}, "<origin>: is there twice"},
-		{"many spheres", shape(`<geometry><box size="100 100 100"/></geometry>`), Options{Volume: true},
-			`f.urdf:2: link "a" <collision>: the volume takes more than 4096 spheres`},
-		{"many spheres of a bar", shape(`<geometry><capsule radius="1e-9" length="1000"/></geometry>`),
-			Options{Volume: true, Excess: 1e-3}, "more than 4096 spheres"},
-		{"excess", ab + join, Options{Excess: -1}, "expected a number above 0"},
-		{"many links", strings.Repeat("<link name='x'/>", 2), Options{}, "already"},
-	} {
-		text := `<robot name="r" xmlns:xacro="http://ros.org/wiki/xacro">` + c.body + "</robot>"
-		_, _, err := Decode(strings.NewReader(text), "f.urdf", c.o)
-		if fault.KindOf(err) != fault.Config || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v\nwant %s", c.name, err, c.want)
+	short := strings.NewReplacer("AB", `<link name="a"/><link name="b"/>`, "JOIN", join, "LIMIT", limit)
+	testkit.Cases(t, func(input string) string {
+		var o Options
+		body := input
+		if options, rest, ok := strings.Cut(input, "\n"); ok && strings.HasPrefix(options, "base ") {
+			body = rest
+			testkit.Must(fmt.Sscanf(options, "base %q tip %q volume %t excess %g", &o.Base, &o.Tip, &o.Volume,
+				&o.Excess))
 		}
-	}
-	for _, c := range [][2]string{
-		{"", "f.urdf: has no element; expected <robot>"},
-		{"hello", "f.urdf: has no element"},
-		{"<urdf/>", "f.urdf:1: <urdf>: expected one <robot>"},
-		{"<robot/>\n<robot/>", "f.urdf:2: <robot>: expected one <robot> and nothing beside it"},
-		{"<robot>", "no well-formed XML: unexpected EOF"},
-		{"<?xml version='1.0' encoding='latin1'?><robot/>", "no well-formed XML"},
-		{"\x00", "no well-formed XML"},
-		{"<?xml version='1.0'?>\n<!DOCTYPE r [<!ENTITY a 'aaaa'><!ENTITY b '&a;&a;&a;'>]><robot name='&b;'/>",
-			"f.urdf:2: <!DOCTYPE r [<!ENTITY a 'aaaa'><!ENTITY b '&a;&a;&a;'>]>: document types and entities"},
-	} {
-		_, _, err := Decode(strings.NewReader(c[0]), "f.urdf", Options{})
-		testkit.Refused(t, err, c[1], c[0])
-	}
+		text := short.Replace(body)
+		if !strings.HasPrefix(body, "whole ") {
+			text = `<robot name="r" xmlns:xacro="http://ros.org/wiki/xacro">` + text + "</robot>"
+		}
+		_, _, err := Decode(strings.NewReader(strings.TrimPrefix(text, "whole ")), "f.urdf", o)
+		testkit.Equal(t, fault.KindOf(err), fault.Config, input)
+		return fmt.Sprint(err)
+	})
+	_, _, err := Decode(strings.NewReader("\x00"), "f.urdf", Options{})
+	testkit.Refused(t, err, "no well-formed XML")
 }
 
 // Sizes are bounded, and deep nesting is passed over.
