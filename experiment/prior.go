@@ -47,7 +47,7 @@ func (l *Loaded) Prior(ctx context.Context, progress func(steps, most int)) (*Pr
 		return &Prior{Prior: own, Kind: l.Method.Name()}, nil
 	}
 	if l.Problem.Prior != "uniform" {
-		return empiricalPrior(ctx, l)
+		return empiricalPrior(ctx, l, priorPaths(l))
 	}
 	if p, err := langevin.UniformPrior(l.Process); err == nil {
 		return &Prior{Prior: p, Kind: "uniform"}, nil
@@ -129,9 +129,9 @@ func priorPaths(l *Loaded) int {
 	return method.Shared(rows, l.Problem.Train.Preparation, fewestEnds)
 }
 
-// empiricalPrior returns the ends of forward paths from the training rows.
-func empiricalPrior(ctx context.Context, l *Loaded) (*Prior, error) {
-	d, paths := l.Data.D, priorPaths(l)
+// empiricalPrior returns the ends of as many forward paths from the training rows.
+func empiricalPrior(ctx context.Context, l *Loaded, paths int) (*Prior, error) {
+	d := l.Data.D
 	starts := langevin.Starts(l.learned(), d, paths)
 	states, err := l.Method.Sampler(generateRows, l.Pool).Ends(ctx, starts, l.Problem.Seed, keyed.PriorPaths.At(0))
 	if err != nil {

@@ -305,7 +305,7 @@ func (t *training) epoch(ctx context.Context) error {
 		return err
 	}
 	if t.trainer.Done() {
-		if err := t.renew(); err != nil {
+		if err := t.renew(ctx, epoch.Epoch); err != nil {
 			return err
 		}
 	}
@@ -359,21 +359,30 @@ func (t *training) arrive(ctx context.Context) error {
 	return saveStates(t.run.Folder, file, states, t.run.Process.Set.Dim())
 }
 
-// renew makes the prior of the ends of the last paths of training, where a share of the rows had one before the first
-// epoch, and there are more now. A path in many dimensions does not forget at which row it began, so rows without a
-// path would have no sample near.
-func (t *training) renew() error {
-	ends := t.source.Capabilities().Ends
-	if t.prior == nil || ends == nil || t.run.Problem.Train.Preparation == 0 || t.run.priorFile() != run.EndsFile {
+// renewal is how many times the paths of training are those of renew at least.
+const renewal = 8
+
+// renew makes the prior of a path from each row, where before the first epoch only a share of the rows had one
+// (train.preparation), and where training had many times as many paths. In many dimensions a path does not forget at
+// which row it began, so rows without a path would have no sample near.
+func (t *training) renew(ctx context.Context, epochs int) error {
+	l := t.run.Loaded
+	if t.prior == nil || l.Problem.Train.Preparation == 0 || t.run.priorFile() != run.EndsFile {
 		return nil
 	}
-	states := ends()
-	if len(states) <= len(t.prior.states()) || len(states) > maxKept {
+	trained := t.source.Items() * epochs / max(1, l.Problem.Train.Refresh)
+	paths := min(len(l.learned())/l.Data.D, trained/renewal)
+	if have := len(t.prior.states()) / l.Data.D; paths <= have || paths*l.Data.D > maxKept {
 		return nil
 	}
-	t.prior = fromEnds(t.run.Loaded, states)
+	tell(t.observer.Doing, fmt.Sprintf("simulating %d forward paths: samples begin where they end", paths))
+	prior, err := empiricalPrior(ctx, l, paths)
+	if err != nil {
+		return err
+	}
+	t.prior = prior
 	over := &run.Folder{Dir: t.run.Folder.Dir, Force: true}
-	return saveStates(over, run.EndsFile, states, t.run.Process.Set.Dim())
+	return saveStates(over, run.EndsFile, prior.states(), l.Data.D)
 }
 
 // evaluate records an evaluation. That all backward paths break down, as those of a

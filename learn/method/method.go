@@ -73,8 +73,6 @@ type SourceCapabilities[T kernel.Float] struct {
 	// Among divides each Refresh among the ranks of a group, until it is called with nil. All ranks call Refresh with
 	// the same arguments, and each has afterwards what one process would have.
 	Among func(g ranks.Group)
-	// Ends returns where the paths of the last Refresh end, of those that did not fail.
-	Ends func() []float64
 	// Draws is how often losses ask the network for each term: rows of a loss are those of its terms in turn, each so
 	// often. 0 is once.
 	Draws int

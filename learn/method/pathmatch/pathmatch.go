@@ -170,7 +170,7 @@ func NewSource[T kernel.Float](m *Method, data []float64, pool *parallel.Pool) *
 
 // Capabilities implements method.Source.
 func (s *Source[T]) Capabilities() method.SourceCapabilities[T] {
-	c := method.SourceCapabilities[T]{Beside: s.Beside, Among: s.sim.Among, Ends: s.ends}
+	c := method.SourceCapabilities[T]{Beside: s.Beside, Among: s.sim.Among}
 	if s.m.opt.Window > 0 && s.of == nil {
 		c.Prepares = s.fitted()
 	}
@@ -190,16 +190,6 @@ func (s *Source[T]) Items() int {
 		return min(p, rows)
 	}
 	return rows
-}
-
-func (s *Source[T]) ends() (out []float64) {
-	size := (s.paths.Steps + 1) * s.paths.Dim
-	for i, failed := range s.paths.Failed {
-		if !failed {
-			out = append(out, s.paths.X[(i+1)*size-s.paths.Dim:(i+1)*size]...)
-		}
-	}
-	return out
 }
 
 func (s *Source[T]) rows() int            { return len(s.data) / s.m.proc.Set.Dim() }
