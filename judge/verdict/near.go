@@ -70,7 +70,7 @@ func (j *judge) copies() {
 }
 
 // digits returns how many samples between rounded rows are rounded as these, or nearly, and how many of them lie at
-// training rows. How near a draw of the law is to its rounded row says nothing of which row that is.
+// training rows. The distance from a draw to its rounded row tells nothing about the law.
 func (j *judge) digits(bound float64) (on, to int) {
 	const part = 0.01 // of a step
 	if j.Rounded == nil {
