@@ -618,10 +618,12 @@ func (l *loaded) draft(o Options, d *Draft) error {
 			t.Shape = l.survey.Shape
 		}
 		var err error
-		own := slices.DeleteFunc(slices.Clone(o.Formulas), func(text string) bool {
-			_, given := l.ofCondition(text)
-			return given
-		})
+		var own []string
+		for _, text := range o.Formulas {
+			if _, given := l.ofCondition(text); !given {
+				own = append(own, l.ofColumns(text))
+			}
+		}
 		if r, err = discover.Look(t, own...); err != nil {
 			return err
 		}

@@ -204,6 +204,27 @@ func TestTablesOfFormulas(t *testing.T) {
 	}
 }
 
+// A formula of the user may call columns by their names. Whoever says that parts have a sum, they are not negative.
+func TestFormulaOfColumns(t *testing.T) {
+	t.Chdir(t.TempDir())
+	save(t, "soil.csv", table("sand,silt,clay,depth", 200, func(i int) []any {
+		a, b, c := 1+math.Sin(float64(i)), 1+math.Sin(1.3*float64(i)), 1+math.Sin(1.7*float64(i))
+		return []any{a / (a + b + c), b / (a + b + c), c / (a + b + c), math.Sqrt(float64(i))}
+	}))
+	for _, text := range []string{"sand + silt + clay = 1", "x[0] + x[1] + x[2] = 1", "2 - 2*sand = 2*(silt + clay)"} {
+		d := draft(t, Options{Path: "soil.csv", Formulas: []string{text, "depth <= 15"}})
+		testkit.Equal(t, d.Set, "formulas: 1 equation, 4 inequalities")
+		testkit.Contains(t, d.YAML, `for: "i in 0..2", expr: "x[i] >= 0"}  # parts of a whole`, text)
+		testkit.Contains(t, d.YAML, `expr: "depth <= 15"}  # all rows keep it`, text)
+	}
+	for _, text := range []string{"sand^2 + silt^2 + clay^2 >= 0", "sand + silt + clay <= 1.5", "sand + 2*silt = 1"} {
+		d := draft(t, Options{Path: "soil.csv", Formulas: []string{text}})
+		if strings.Contains(d.Set, "4 inequalities") == strings.Contains(text, "2*") {
+			t.Errorf("%s: %s", text, d.Set)
+		}
+	}
+}
+
 func unit(v []float64, r float64) []float64 {
 	s := 0.0
 	for _, u := range v {

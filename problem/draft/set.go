@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/landing-diffusion/landing/constraint/formula"
 	"github.com/landing-diffusion/landing/internal/text"
 	"github.com/landing-diffusion/landing/problem/discover"
 )
@@ -83,6 +84,17 @@ func (l *loaded) ofCondition(text string) (string, bool) {
 	return inner, inner != text
 }
 
+// ofColumns returns a formula with coordinates for the names of the file's columns, if formulas can use all of these.
+func (l *loaded) ofColumns(text string) string {
+	names := l.symbols()
+	return words.ReplaceAllStringFunc(text, func(name string) string {
+		if k := slices.Index(names, name); k >= 0 {
+			return fmt.Sprintf("x[%d]", k)
+		}
+		return name
+	})
+}
+
 // onCondition returns relations between coordinates and a condition, whose numbers formulas call by name. It measures
 // the formulas of the user that have such names.
 func (l *loaded) onCondition(o Options, d *Draft, coordinates *discover.Report) (out []Proposal) {
@@ -95,6 +107,7 @@ func (l *loaded) onCondition(o Options, d *Draft, coordinates *discover.Report) 
 	var asked []string
 	for _, text := range o.Formulas {
 		if inner, is := l.ofCondition(text); is {
+			inner = l.ofColumns(inner)
 			texts[inner], asked = text, append(asked, inner)
 		}
 	}
@@ -228,12 +241,43 @@ func parts(q discover.Relation, columns []discover.Column) bool {
 // nonnegative returns the coordinates that are parts of a whole.
 func (t *sheet) nonnegative(r *discover.Report) (columns []int) {
 	for _, q := range r.Exact() {
+		if q.Kind == discover.Given {
+			q = t.sum(q, r.Dim)
+		}
 		if parts(q, t.columns) {
 			columns = append(columns, q.Columns...)
 		}
 	}
 	slices.Sort(columns)
 	return slices.Compact(columns)
+}
+
+// sum gives a formula of the user that says what coordinates add up to, Σ x_j = V, its terms and value.
+func (t *sheet) sum(q discover.Relation, dim int) discover.Relation {
+	set, err := formula.New(formula.Spec{Dim: dim, Equality: []formula.Component{{Name: q.Name, Expr: q.Expr}}})
+	if err != nil {
+		return q
+	}
+	e, h, gradient, first := set.NewEvaluator(1), make([]float64, 1), make([]float64, dim), []float64(nil)
+	of := discover.Relation{Kind: discover.Linear}
+	for _, i := range []int{0, t.n / 2, t.n - 1} {
+		x := t.x[i*dim : (i+1)*dim]
+		if e.Jacobians(h, gradient, x, 1); first == nil {
+			first = slices.Clone(gradient)
+		} else if !slices.Equal(gradient, first) {
+			return q
+		}
+		of.Columns, of.Terms, of.Value = nil, nil, 0
+		c := slices.MaxFunc(gradient, func(a, b float64) int { return cmp.Compare(math.Abs(a), math.Abs(b)) })
+		for j, g := range gradient {
+			if g != 0 {
+				of.Columns, of.Value = append(of.Columns, j), of.Value+g/c*x[j]
+				of.Terms = append(of.Terms, discover.Term{Columns: []int{j}, Coefficient: g / c})
+			}
+		}
+		of.Value = math.Round((of.Value-h[0]/c)*1e9) / 1e9
+	}
+	return of
 }
 
 func number(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
@@ -513,6 +557,7 @@ func (l *loaded) formulas(d *Draft, r *discover.Report) []string {
 	for _, f := range discover.Families(signs) {
 		kept = append(kept, "    - "+flow(f.Name, f.For, f.Expr)+"}  # parts of a whole")
 	}
+	held := len(signs)
 	for _, q := range r.Inequalities {
 		p := Proposal{Name: q.Name, Expr: q.Expr, Note: fmt.Sprintf("all rows keep it, the nearest by %.3g", q.Least+0)}
 		if q.Outside > 0 {
@@ -523,6 +568,8 @@ func (l *loaded) formulas(d *Draft, r *discover.Report) []string {
 		line := "    - " + p.flow() + "  # " + p.Note
 		if q.Outside > 0 {
 			line = "  # " + line
+		} else {
+			held++
 		}
 		kept = append(kept, line)
 	}
@@ -533,8 +580,11 @@ func (l *loaded) formulas(d *Draft, r *discover.Report) []string {
 		lines = append(lines, "  # inequality:")
 	}
 	lines = append(lines, kept...)
-	l.symbols(d, lines)
+	l.name(d, lines)
 	d.Set = "formulas: " + text.Plural(r.Dim-d.SetDim, "equation")
+	if held > 0 {
+		d.Set += ", " + text.Counted(held, "inequality", "inequalities")
+	}
 	if len(d.Holds) == 0 && !active {
 		d.Set = fmt.Sprintf("R^%d: no relation holds to round-off", r.Dim)
 		return append([]string{fmt.Sprintf("{kind: euclidean, dim: %d}", r.Dim)}, lines[2:]...)
@@ -548,20 +598,27 @@ var (
 	allOfRow    = regexp.MustCompile(`\bx\b([^\[]|$)`)
 )
 
-// symbols lets the formulas of a set, which are lines after the first two, call coordinates by the names of the file's
-// columns, if formulas can use all of these.
-func (l *loaded) symbols(d *Draft, lines []string) {
+// symbols returns the names of the coordinates' columns, if the file has a header and formulas can use all of these.
+func (l *loaded) symbols() (names []string) {
 	const most = 60
-	var names, let []string
-	for k, j := range l.coordinate {
+	for _, j := range l.coordinate {
 		names = append(names, l.names[j])
-		let = append(let, fmt.Sprintf("%q: \"x[%d]\"", l.names[j], k))
 	}
-	taken := slices.Concat(names, l.given, []string{"i", "j"})
-	if l.survey.Header == nil || len(names) > most || !usable(taken) {
+	if l.survey.Header == nil || len(names) > most || !usable(slices.Concat(names, l.given, []string{"i", "j"})) {
+		return nil
+	}
+	return names
+}
+
+// name lets the formulas of a set, which are lines after the first two, call coordinates by their symbols.
+func (l *loaded) name(d *Draft, lines []string) {
+	var let []string
+	if d.symbols = l.symbols(); d.symbols == nil {
 		return
 	}
-	d.symbols = names
+	for k, name := range d.symbols {
+		let = append(let, fmt.Sprintf("%q: \"x[%d]\"", name, k))
+	}
 	for k := range lines[2:] {
 		lines[2+k] = d.named(lines[2+k])
 	}

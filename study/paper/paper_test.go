@@ -28,18 +28,6 @@ func TestPrintedNumbers(t *testing.T) {
 	testkit.Equal(t, len(printed), 268)
 }
 
-// rowsOf are the names of an exhibit's rows.
-func rowsOf(exhibit string) (names []string) {
-	e, err := Named([]string{exhibit})
-	if err != nil {
-		panic(err)
-	}
-	for _, l := range e[0].Rows {
-		names = append(names, l.Name)
-	}
-	return names
-}
-
 // all are the cells of all exhibits, by name, each with one seed.
 func all(t testing.TB) map[string]*sweep.Cell {
 	t.Helper()
