@@ -280,7 +280,7 @@ func (p *Problem) NetworkConfig(m method.Method, set constraint.Set) score.Confi
 			c.Start, c.Still = can.Start(), own.Held
 		}
 	}
-	if can.Follows != nil {
+	if can.Follows != nil && p.Network.Kind == "gaussian" {
 		start, ahead := can.Follows.Start(), can.Follows.Ahead()
 		c.Ahead = func(t float64) (b, v, a, c float64) {
 			b, v = start(t)
