@@ -24,6 +24,8 @@ import (
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/learn/choose"
 	"github.com/landing-diffusion/landing/learn/method/fewstep"
+	"github.com/landing-diffusion/landing/learn/score"
+	"github.com/landing-diffusion/landing/learn/score/gaussian"
 	"github.com/landing-diffusion/landing/problem"
 )
 
@@ -103,6 +105,14 @@ func canTeach(r *Run) error {
 	return nil
 }
 
+// studentKind is the network of a student: few-step methods have no Gaussian score to add.
+func studentKind(teacher string) string {
+	if teacher == gaussian.Kind.Name {
+		return score.MLPKind.Name
+	}
+	return teacher
+}
+
 // keys are those of a student that are not its teacher's, as settings: rows is the file of samples. The network sees
 // noise in the place of a momentum, its outputs have a unit of their own, and there is no window to average over.
 func (s Student) keys(r *Run, rows string) []string {
@@ -120,6 +130,7 @@ func (s Student) keys(r *Run, rows string) []string {
 		"defaults=" + problem.FixedDefaults,
 		"process.method=" + fewstep.Prefix + p.Process.Method,
 		fmt.Sprintf("process.options={levels: %d, coarse: %.4g, fine: %.4g}", levels, coarse, fine),
+		"network.kind=" + studentKind(net.Kind),
 		"network.output=plain", fmt.Sprintf("network.time_octaves=%d", max(net.TimeOctaves, 4)),
 		"train.window=0", "train.paths=0", "train.times_per_path=0",
 		fmt.Sprintf("train.refresh=%d", choose.DrawRefresh(r.Process.Set, r.Process.Schedule.N, levels, net.Width,

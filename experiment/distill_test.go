@@ -135,6 +135,13 @@ func TestDistillUnderCondition(t *testing.T) {
 	}
 }
 
+// A student of a network with a Gaussian score has none.
+func TestStudentOfGaussian(t *testing.T) {
+	r := begin(t, "network.kind=gaussian", "train.epochs=1")
+	learned(t, r)
+	testkit.Equal(t, lesson(t, r, Student{Steps: []int{2}, Samples: 20}).Problem.Network.Kind, "mlp")
+}
+
 // A student that is interrupted and goes on in another process ends with the weights of one that is not.
 func TestDistillResumes(t *testing.T) {
 	r, _ := trainedRun(t)

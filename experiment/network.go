@@ -64,7 +64,7 @@ type Network struct {
 	Times []float64    `json:"times"`
 	Gain  []float64    `json:"gain"`  // m(t)
 	Start [][2]float64 `json:"start"` // b(t) and v(t); null where nothing is read of starts
-	// b, v, a and c of score.Config.Ahead; null but of kind gaussian.
+	// b, v, a and c of score.Config.Ahead. Only for kind gaussian.
 	Ahead [][4]float64 `json:"ahead,omitempty"`
 }
 

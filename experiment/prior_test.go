@@ -17,6 +17,7 @@ import (
 	"github.com/landing-diffusion/landing/experiment/run"
 	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/langevin"
+	"github.com/landing-diffusion/landing/learn/train"
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/tools/constrainttest"
 	"github.com/landing-diffusion/landing/tools/testkit"
@@ -306,5 +307,46 @@ func TestLostDraws(t *testing.T) {
 				c.limit)) {
 			t.Errorf("%d of %d with limit %v: %v", c.lost, c.of, c.limit, err)
 		}
+	}
+}
+
+// After a long training that prepared few paths, samples begin at the end of a path from each row, also if it was
+// interrupted there. A short one, and one that ended before, keep what they have.
+func TestStartLawOfAllRows(t *testing.T) {
+	few := []string{"prior=empirical", "train.preparation=0.01", "train.refresh=1", "train.batch=512",
+		"process.steps=5"}
+	ends := func(r *Run) []float64 {
+		return testkit.Must(readStates(r.Folder, run.EndsFile, r.Data.D))
+	}
+	whole, broken := begin(t, append(few, "train.epochs=9")...), begin(t, append(few, "train.epochs=9")...)
+	short := begin(t, append(few, "train.epochs=2")...)
+	rows, prepared := whole.TrainRows, priorPaths(whole.Loaded)*whole.Data.D
+	if prepared >= len(rows) {
+		t.Fatalf("%d numbers are prepared, of %d", prepared, len(rows))
+	}
+	testkit.OK(t, whole.Train(t.Context(), "", Observer{}))
+	testkit.Equal(t, len(ends(whole)), len(rows))
+
+	ctx, stop := context.WithCancel(t.Context())
+	trained := 0
+	err := broken.Train(ctx, "", Observer{Epoch: func(e train.Epoch) { trained = e.Epoch }, Doing: func(string) {
+		if trained == 9 {
+			stop()
+		}
+	}})
+	if !train.Interrupted(err) || len(ends(broken)) != prepared {
+		t.Fatalf("%v, %d numbers of ends", err, len(ends(broken)))
+	}
+	testkit.OK(t, broken.Train(t.Context(), "", Observer{}))
+	testkit.EqualSlices(t, ends(broken), ends(whole), "ends after an interruption")
+
+	testkit.OK(t, short.Train(t.Context(), "", Observer{}))
+	testkit.Equal(t, len(ends(short)), prepared)
+	file := whole.Folder.Path(run.EndsFile)
+	over := &run.Folder{Dir: whole.Folder.Dir, Force: true}
+	testkit.OK(t, saveStates(over, run.EndsFile, ends(whole)[:prepared], whole.Data.D))
+	testkit.OK(t, whole.Train(t.Context(), "", Observer{}))
+	if len(ends(whole)) != prepared {
+		t.Errorf("an ended training changes %s", file)
 	}
 }

@@ -22,7 +22,7 @@ type Observer struct {
 	// of later epochs come again. −1: all records come again.
 	From       func(epoch int)
 	Record     func(run.Record)      // a line of metrics.jsonl that is new
-	Doing      func(what string)     // that is done next, before the first epoch of this call
+	Doing      func(what string)     // that is done next, before the first epoch of this call and after the last
 	Mixing     func(steps, most int) // chains for a uniform prior are at it
 	Prior      func(Prior)           // a uniform prior was made by them
 	Begin      func(epochs int)      // that it will have; 0: a clock or held-out distances will decide
@@ -201,6 +201,8 @@ func (t *training) trains(m score.Model[float32]) {
 // loop makes the prior and trains the epochs that are left, or those that the budget holds.
 func (t *training) loop(ctx context.Context) error {
 	t.watch.start, t.watch.before = t.watch.now(), t.trainer.State.Spent+t.run.loading.Seconds()
+	was, err := t.run.Folder.Status()
+	ended := err == nil && was.State == "trained" && t.trainer.Done()
 	if err := t.status("training", ""); err != nil {
 		return err
 	}
@@ -209,14 +211,16 @@ func (t *training) loop(ctx context.Context) error {
 	}
 	t.told = t.epochs()
 	tell(t.observer.Begin, t.told)
-	err := t.train(ctx)
-	if !train.Interrupted(err) || ctx.Err() != nil {
+	err = t.train(ctx)
+	if train.Interrupted(err) && ctx.Err() == nil {
+		if err = t.exhausted(); err == nil {
+			err = t.heldOut(ctx)
+		}
+	}
+	if err != nil || ended {
 		return err
 	}
-	if err := t.exhausted(); err != nil {
-		return err
-	}
-	return t.heldOut(ctx)
+	return t.renew(ctx)
 }
 
 func (t *training) train(ctx context.Context) error {
@@ -304,11 +308,6 @@ func (t *training) epoch(ctx context.Context) error {
 	if err := t.paced(); err != nil {
 		return err
 	}
-	if t.trainer.Done() {
-		if err := t.renew(ctx, epoch.Epoch); err != nil {
-			return err
-		}
-	}
 	if n := t.epochs(); t.told == 0 && n > 0 { // now it is known
 		t.told = n
 		tell(t.observer.Begin, n)
@@ -362,27 +361,36 @@ func (t *training) arrive(ctx context.Context) error {
 // renewal is how many times the paths of training are those of renew at least.
 const renewal = 8
 
-// renew makes the prior of a path from each row, where before the first epoch only a share of the rows had one
+// renew keeps the ends of a path from each row, where before the first epoch only a share of the rows had one
 // (train.preparation), and where training had many times as many paths. In many dimensions a path does not forget at
-// which row it began, so rows without a path would have no sample near.
-func (t *training) renew(ctx context.Context, epochs int) error {
-	l := t.run.Loaded
-	if t.prior == nil || l.Problem.Train.Preparation == 0 || t.run.priorFile() != run.EndsFile {
+// which row it began, so rows without a path would have no sample near. Training that has ended can go on here.
+func (t *training) renew(ctx context.Context) error {
+	l, d := t.run.Loaded, t.run.Data.D
+	if !t.trainer.Done() || l.Problem.Train.Preparation == 0 || t.run.priorFile() != run.EndsFile {
 		return nil
 	}
-	trained := t.source.Items() * epochs / max(1, l.Problem.Train.Refresh)
-	paths := min(len(l.learned())/l.Data.D, trained/renewal)
-	if have := len(t.prior.states()) / l.Data.D; paths <= have || paths*l.Data.D > maxKept {
-		return nil
+	trained := t.source.Items() * t.trainer.State.Epoch / max(1, l.Problem.Train.Refresh)
+	paths, prepared := min(len(l.learned())/d, trained/renewal, maxKept/d), priorPaths(l)
+	kept, err := readStates(t.run.Folder, run.EndsFile, d)
+	if err != nil || kept == nil || paths <= prepared || len(kept) > prepared*d { // the last: it is done
+		return err
 	}
+	if err := t.trainer.Fetch(); err != nil {
+		return err
+	}
+	t.trainer.Leave()
 	tell(t.observer.Doing, fmt.Sprintf("simulating %d forward paths: samples begin where they end", paths))
 	prior, err := empiricalPrior(ctx, l, paths)
 	if err != nil {
+		if !train.Interrupted(err) && fault.KindOf(err) == fault.Check {
+			tell(t.observer.Doing, fmt.Sprintf("samples begin where the first %d paths end: %v", prepared, err))
+			return nil
+		}
 		return err
 	}
 	t.prior = prior
 	over := &run.Folder{Dir: t.run.Folder.Dir, Force: true}
-	return saveStates(over, run.EndsFile, prior.states(), l.Data.D)
+	return saveStates(over, run.EndsFile, prior.states(), d)
 }
 
 // evaluate records an evaluation. That all backward paths break down, as those of a

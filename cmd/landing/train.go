@@ -336,7 +336,13 @@ func (a *app) fit(ctx context.Context, r *experiment.Run, checkpoint string, eve
 	var doing func(string)
 	doing, c.ready = a.out.preparing()
 	watch := c.observer()
-	watch.Doing = doing
+	watch.Doing = func(what string) {
+		if c.first >= 0 { // after the last epoch
+			c.bar.clear()
+			a.out.say("%s", what)
+		}
+		doing(what)
+	}
 	o, done, err := observe(&a.out, r, events, watch)
 	if err != nil {
 		c.ready()

@@ -212,8 +212,11 @@ func Snap(x, rows []float64, d int) []float64 {
 		v := Column(rows, k, d)
 		slices.Sort(v)
 		v = slices.Compact(v)
+		if len(v) < 2 {
+			continue
+		}
 		step := steps(v)
-		if len(v) < 2 || step == 0 && 2*len(v) > distinct {
+		if step == 0 && 4*len(v) > distinct {
 			continue
 		}
 		if out == nil {
@@ -252,9 +255,9 @@ func snapped(x float64, v []float64, step float64) float64 {
 		nearest = v[at-1]
 	}
 	switch {
-	case step > 0:
+	case step > 0 && x-x == 0:
 		return nearest + step*math.Round((x-nearest)/step)
-	case math.Abs(x-nearest) > gap/2:
+	case !(math.Abs(x-nearest) <= gap/2):
 		return x
 	}
 	return nearest

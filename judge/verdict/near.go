@@ -58,7 +58,7 @@ func (j *judge) copies() {
 			text.Percent(repeated))
 	case on > 0 && alone > repeated && digits <= level:
 		j.add(Copies, max(share, (alone-repeated)*float64(on)/float64(n)), digits, "%s of the samples are rounded as "+
-			"the rows are; %s of these are training rows, and %s of held-out rows",
+			"the rows are; %s of these samples are training rows, and %s of the held-out rows are",
 			text.Percent(float64(on)/float64(n)), text.Percent(alone), text.Percent(repeated))
 	case nearer && own < NearCopies*held:
 		j.add(Copies, share, p, "samples are nearly copies: the median distance to a training row is %.2f of that of "+

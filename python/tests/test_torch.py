@@ -54,6 +54,7 @@ CASES = {
     "given, no momentum": (FORMULA, ellipses, "OLLA", {**MLP, **PLACED, "output": "balanced"}, GIVEN),
     "uneven": (FORMULA, ellipses, "ULLA", {**MLP, "center": [0.1, 0.2], "scales": [0.5, 0.02]}, GIVEN),
     "gaussian": ({"kind": "sphere", "dim": 14}, sphere, "ULLA", {**MLP, "kind": "gaussian", "output": "balanced"}, {}),
+    "gaussian, no momentum": ({"kind": "sphere", "dim": 14}, sphere, "OLLA", {**MLP, "kind": "gaussian"}, {}),
     "flow": ({"kind": "sphere", "dim": 14}, sphere, "flow", MLP, {}),
     "temporal": ({"kind": "sphere", "dim": 14}, sphere, "ULLA",
                  {**UNET, **ALL, "options": {"steps": 7, "channels": 4, "levels": 3, "blocks": 2, "embedding": 8}}, {}),

@@ -259,5 +259,8 @@ func Cases(t testing.TB, answer func(input string) string) {
 			input.Reset()
 		}
 	}
+	if strings.TrimSpace(input.String()) != "" {
+		t.Errorf("%s ends without an answer: a line \"= \" asks for one", file)
+	}
 	Kept(t, file, all.String())
 }

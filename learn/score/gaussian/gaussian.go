@@ -10,8 +10,12 @@
 package gaussian
 
 import (
+	"errors"
+	"fmt"
+	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/landing-diffusion/landing/base/arrayfile"
@@ -29,12 +33,20 @@ var Kind = score.Kind{
 func fits(c score.Config) string {
 	switch {
 	case c.Ahead == nil:
-		return "mlp: gaussian is for the paper's methods, whose backward steps say where a path began"
+		return "mlp: gaussian works with process.method ULLA, OLLA, ULLA-P or OLLA-P alone"
 	case c.Held > 0 || len(c.Given.Mean) > 0:
-		return "mlp: gaussian is for points without a condition"
+		return "mlp: gaussian takes no condition"
+	case c.Dim > mostAxes:
+		return fmt.Sprintf("mlp: gaussian takes points of at most %d numbers, whose axes it computes", mostAxes)
 	}
 	return ""
 }
+
+// mostAxes bounds the coordinates, and mostNumbers the numbers of rows that axes are computed of.
+const (
+	mostAxes    = 2000
+	mostNumbers = 1 << 24
+)
 
 // parts is how many parts of the rows are set aside in turn to measure variances.
 const parts = 4
@@ -46,6 +58,14 @@ func prepare(c score.Config, rows []float64) (score.Config, error) {
 	d := c.Dim
 	if c.Reference != nil {
 		return c, nil
+	}
+	if n := len(rows) / d; n*d > mostNumbers {
+		some := make([]float64, 0, mostNumbers)
+		for i := range mostNumbers / d {
+			at := i * n / (mostNumbers / d) * d
+			some = append(some, rows[at:at+d]...)
+		}
+		rows = some
 	}
 	x := mat.NewDense(len(rows)/d, d, slices.Clone(rows))
 	mean := make([]float64, d)
@@ -86,7 +106,11 @@ func prepare(c score.Config, rows []float64) (score.Config, error) {
 		}
 	}
 	c.Reference = append(slices.Clone(mean), λ...)
-	e.Factorize(covariance(func(int) bool { return true }), true)
+	if !e.Factorize(covariance(func(int) bool { return true }), true) || math.IsInf(floats.Sum(λ), 0) ||
+		math.IsNaN(floats.Sum(λ)) {
+		return c, errors.New("network.kind gaussian: the covariance of the rows has no principal axes; " +
+			"expected mlp, or data whose squares are finite numbers")
+	}
 	e.VectorsTo(&axes)
 	c.Reference = append(c.Reference, mat.DenseCopyOf(axes.T()).RawMatrix().Data...)
 	return c, nil
