@@ -105,14 +105,6 @@ func canTeach(r *Run) error {
 	return nil
 }
 
-// studentKind is the network of a student: few-step methods have no Gaussian score to add.
-func studentKind(teacher string) string {
-	if teacher == gaussian.Kind.Name {
-		return score.MLPKind.Name
-	}
-	return teacher
-}
-
 // keys are those of a student that are not its teacher's, as settings: rows is the file of samples. The network sees
 // noise in the place of a momentum, its outputs have a unit of their own, and there is no window to average over.
 func (s Student) keys(r *Run, rows string) []string {
@@ -130,7 +122,6 @@ func (s Student) keys(r *Run, rows string) []string {
 		"defaults=" + problem.FixedDefaults,
 		"process.method=" + fewstep.Prefix + p.Process.Method,
 		fmt.Sprintf("process.options={levels: %d, coarse: %.4g, fine: %.4g}", levels, coarse, fine),
-		"network.kind=" + studentKind(net.Kind),
 		"network.output=plain", fmt.Sprintf("network.time_octaves=%d", max(net.TimeOctaves, 4)),
 		"train.window=0", "train.paths=0", "train.times_per_path=0",
 		fmt.Sprintf("train.refresh=%d", choose.DrawRefresh(r.Process.Set, r.Process.Schedule.N, levels, net.Width,
@@ -140,6 +131,9 @@ func (s Student) keys(r *Run, rows string) []string {
 		"train.optimizer=muon", "train.precision=bfloat16", "train.learning_rate=0.005", "train.anneal=0.5",
 		"train.average=0.999", "train.plateau.factor=0", "train.stop=" + stop, "train.max_seconds=0",
 		fmt.Sprintf("generate.evaluations=%d", s.Steps[0]),
+	}
+	if net.Kind == gaussian.Kind.Name { // few-step methods have no Gaussian score to add
+		keys = append(keys, "network.kind="+score.MLPKind.Name)
 	}
 	if net.Octaves > 0 {
 		keys = append(keys, "network.octaves_of=start")
