@@ -103,7 +103,8 @@ func (t *training) heldOut(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, write := range []func() error{t.mark, t.publish, func() error { return t.status("training", "") }} {
+	for _, write := range []func() error{func() error { return mark(t.run.Folder, t.trainer.State) }, t.publish,
+		func() error { return t.status("training", "") }} {
 		if err := write(); err != nil {
 			return err
 		}
@@ -211,13 +212,13 @@ func (t *training) goBack(v train.Verdict) error {
 	return nil
 }
 
-// mark marks the checkpoint with the chosen weights, which then stays.
-func (t *training) mark() error {
-	j := t.trainer.State.Judged
+// mark marks the checkpoint with the weights that a state chose, which then stays.
+func mark(f *run.Folder, s train.State) error {
+	j := s.Judged
 	if j == nil || j.Chosen == 0 {
 		return nil
 	}
-	return t.run.Folder.Checkpoints().MarkBest(run.CheckpointName(j.ChosenUpdates))
+	return f.Checkpoints().MarkBest(run.CheckpointName(j.ChosenUpdates))
 }
 
 // restoreMark marks the checkpoint that the loaded state chose. A later, better checkpoint may have replaced it and
@@ -234,7 +235,7 @@ func (t *training) restoreMark() error {
 	if !slices.Contains(names, run.CheckpointName(j.ChosenUpdates)) {
 		t.trainer.State.Forget()
 	}
-	return t.mark()
+	return mark(t.run.Folder, t.trainer.State)
 }
 
 // publish brings the manifest up to what a clock and held-out distances decided, by the trainer's state.

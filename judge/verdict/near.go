@@ -42,7 +42,7 @@ func (j *judge) copies() {
 	copied, repeated := float64(a)/float64(n), float64(b)/float64(m)
 	exact := metric.FisherTest(a, n, b, m)
 	level := levels[Copies] / 2
-	on, to := j.digits(bound) // of samples between rounded rows, those that are rounded too say more
+	on, to := roundedAlike(j, bound) // of samples between rounded rows, those that are rounded too say more
 	alone, digits := float64(to)/float64(max(on, 1)), metric.FisherTest(to, on, b, m)
 	if on > 0 {
 		level /= 2 // of two tests
@@ -69,9 +69,9 @@ func (j *judge) copies() {
 	}
 }
 
-// digits returns how many samples between rounded rows are rounded as these, or nearly, and how many of them lie at
-// training rows. The distance from a draw to its rounded row tells nothing about the law.
-func (j *judge) digits(bound float64) (on, to int) {
+// roundedAlike returns how many samples between rounded rows are rounded as these, or nearly, and how many of them lie
+// at training rows. The distance from a draw to its rounded row tells nothing about the law.
+func roundedAlike(j *judge, bound float64) (on, to int) {
 	const part = 0.01 // of a step
 	if j.Rounded == nil {
 		return 0, 0
