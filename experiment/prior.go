@@ -129,7 +129,7 @@ func priorPaths(l *Loaded) int {
 	return method.Shared(rows, l.Problem.Train.Preparation, fewestEnds)
 }
 
-// empiricalPrior returns the ends of as many forward paths from the training rows.
+// empiricalPrior returns the ends of that many forward paths from the training rows.
 func empiricalPrior(ctx context.Context, l *Loaded, paths int) (*Prior, error) {
 	d := l.Data.D
 	starts := langevin.Starts(l.learned(), d, paths)

@@ -363,7 +363,7 @@ const renewal = 8
 
 // renew keeps the ends of a path from each row, where before the first epoch only a share of the rows had one
 // (train.preparation), and where training had many times as many paths. In many dimensions a path does not forget at
-// which row it began, so rows without a path would have no sample near. Training that has ended can go on here.
+// which row it began, so rows without a path would have no sample near. A call after an interruption makes up for it.
 func (t *training) renew(ctx context.Context) error {
 	l, d := t.run.Loaded, t.run.Data.D
 	if !t.trainer.Done() || l.Problem.Train.Preparation == 0 || t.run.priorFile() != run.EndsFile {
