@@ -139,6 +139,9 @@ type Capabilities struct {
 	// Equalities returns the set of the equalities alone, of a set that can do without
 	// its inequalities at less cost than leaving them out of all that it computes.
 	Equalities func() Set
+	// Open returns the set without the last of its inequalities, those that a process may leave to its last state, of a
+	// set that has such: they close what is open otherwise.
+	Open func() Set
 	// Parts are ranges of coordinates that belong together, in order: the factors of a product. Of one they are nil.
 	Parts []Part
 	// Steps is how many steps of a sequence a point begins with, one after the other, of StepDim

@@ -55,7 +55,7 @@ func (s *hold) Unwrap() []Set { return []Set{s.Set} }
 
 func (s *hold) Capabilities() Capabilities {
 	c := s.Set.Capabilities()
-	c.Held, c.Support, c.SampleUniform, c.Start = s.held, s.support, nil, nil
+	c.Held, c.Support, c.SampleUniform, c.Start, c.Open = s.held, s.support, nil, nil, nil
 	if len(c.HeldNames) != len(s.held) { // others are held than the set says
 		c.HeldNames = nil
 	}
@@ -251,7 +251,7 @@ func (s *sliced) Capabilities() Capabilities {
 			}
 		}
 	}
-	c.Held, c.HeldNames, c.Parts, c.SampleUniform, c.Start = nil, nil, nil, nil, nil
+	c.Held, c.HeldNames, c.Parts, c.SampleUniform, c.Start, c.Open = nil, nil, nil, nil, nil, nil
 	if own := c.Equalities; own != nil {
 		values := make([]float64, len(s.Set.Capabilities().Held))
 		for k, j := range s.Set.Capabilities().Held {

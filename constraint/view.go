@@ -48,6 +48,9 @@ func (s *given) Capabilities() Capabilities {
 	if own := c.Equalities; own != nil {
 		c.Equalities = func() Set { return Given(own(), n) }
 	}
+	if open := c.Open; open != nil {
+		c.Open = func() Set { return Given(open(), n) }
+	}
 	if fault := c.Fault; fault != nil {
 		c.Fault = func(x []float64) error { return fault(x[:d]) }
 	}
@@ -126,7 +129,7 @@ func (v *view) Unwrap() []Set          { return []Set{v.Set} }
 
 func (v *view) Capabilities() Capabilities {
 	c := v.Set.Capabilities()
-	c.SampleUniform, c.Equalities, c.Families = nil, nil, nil
+	c.SampleUniform, c.Equalities, c.Open, c.Families = nil, nil, nil, nil
 	if all := c.Support; all != nil {
 		c.Support = make([][]int, len(v.index))
 		for a, i := range v.index {

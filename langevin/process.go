@@ -155,8 +155,8 @@ func (p *Process) Validate() error {
 		return &ConfigError{"Friction", p.Friction, "γ > 0"}
 	case bad(p.Repulsion) || p.Repulsion < 0:
 		return &ConfigError{"Repulsion", p.Repulsion, "ε ≥ 0"}
-	case p.Walls != ElasticWalls && p.Walls != PaperWalls:
-		return &ConfigError{"Walls", int(p.Walls), "ElasticWalls or PaperWalls"}
+	case p.Walls < ElasticWalls || p.Walls > LateWalls:
+		return &ConfigError{"Walls", int(p.Walls), "ElasticWalls, PaperWalls or LateWalls"}
 	case p.Split && (!p.Method.Underdamped() || p.Convention != Reference):
 		return &ConfigError{"Split", true, "false: ULLA and ULLA-P in the reference convention have noise to split"}
 	}

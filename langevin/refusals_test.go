@@ -63,7 +63,7 @@ func TestNamesAndTheirRefusals(t *testing.T) {
 	for _, c := range []Convention{Paper, Reference} {
 		testkit.Equal(t, testkit.Must(ParseConvention(c.String())), c)
 	}
-	for _, w := range []Walls{ElasticWalls, PaperWalls} {
+	for _, w := range []Walls{ElasticWalls, PaperWalls, LateWalls} {
 		testkit.Equal(t, testkit.Must(ParseWalls(w.String())), w)
 	}
 	var p Process

@@ -361,7 +361,7 @@ func (w *simWorker) forward(x0 []float64, failed []bool, first int, noise, momen
 		w.report.add(info)
 		info.Folds.Carry(x)
 		if k == w.proc.Schedule.N-1 {
-			if err := w.last(next, failed, n); err != nil {
+			if err := w.last(next, failed, n, w.end); err != nil {
 				return diverged("forward", first, k+1, err)
 			}
 		}
@@ -518,7 +518,7 @@ func (s *Simulator) Backward(ctx context.Context, dst []float64, failed []bool, 
 		if err := w.look(x, failed[lo:hi], n, 0); err != nil {
 			return diverged("backward", int(first)+lo, 0, err)
 		}
-		if err := cmp.Or(w.last(x, failed[lo:hi], n), w.acted(x, n, -1, failed[lo:hi])); err != nil {
+		if err := cmp.Or(w.last(x, failed[lo:hi], n, w.Terminal), w.acted(x, n, -1, failed[lo:hi])); err != nil {
 			return diverged("backward", int(first)+lo, 0, err)
 		}
 		if err := w.look(x, failed[lo:hi], n, N+1); err != nil {
@@ -600,13 +600,14 @@ func finite(name string, x []float64, d int) error {
 	return nil
 }
 
-// last projects and checks the final state of a block.
-func (w *simWorker) last(x []float64, failed []bool, n int) error {
+// last checks and projects the final state of a block.
+func (w *simWorker) last(x []float64, failed []bool, n int,
+	project func(x []float64, failed []bool, n int) (geometry.Outcome, error)) error {
 	if err := finite("x", x[:n*w.d], w.d); err != nil {
 		return err
 	}
 	if !w.proc.NoTerminal && !w.proc.Method.Projected() {
-		o, err := w.Terminal(x, failed, n)
+		o, err := project(x, failed, n)
 		w.report.add(Info{Projections: o})
 		return err
 	}

@@ -230,7 +230,18 @@ func (s *Stepper) complete(dst, x []float64, failed []bool, n int, τ float64, i
 // ULLA. A row whose normals miss Σ, as they can beside a sharp tip, is brought there by repeated landing instead (a
 // departure from the paper, which drops it), on sets of equalities alone. failed[i] is set where that does not converge
 // either; the row then stays. The steps of landing count as iterations.
+//
+// With late walls x is projected onto what is open of Σ, and closed then: to a point near in the distance of points.
 func (s *Stepper) Terminal(x []float64, failed []bool, n int) (geometry.Outcome, error) {
+	o, err := s.end(x, failed, n)
+	if w := s.walls; err == nil && w != nil && w.l < w.c {
+		o.Add(w.closed(x, failed, n))
+	}
+	return o, err
+}
+
+// end is Terminal of the set that paths keep to.
+func (s *Stepper) end(x []float64, failed []bool, n int) (geometry.Outcome, error) {
 	at, projection := s.proposal, s.projection
 	if s.walls != nil {
 		at, projection = s.walls.end, s.walls.endProject

@@ -20,9 +20,12 @@ const (
 	// PaperWalls are those of the paper (Proposition 2): from the next step on the
 	// inequality is active, counts as an equality and is landed at g = −ε.
 	PaperWalls
+	// LateWalls are elastic, but for those that the set can leave to the last state (constraint.Capabilities.Open):
+	// steps do not know these, and Terminal brings generated states to them.
+	LateWalls
 )
 
-var wallsNames = [...]string{"elastic", "paper"}
+var wallsNames = [...]string{"elastic", "paper", "late"}
 
 func (w Walls) String() string { return wallsNames[w] }
 
@@ -31,11 +34,20 @@ func ParseWalls(name string) (Walls, error) {
 	if i := slices.Index(wallsNames[:], name); i >= 0 {
 		return Walls(i), nil
 	}
-	return 0, &ConfigError{Field: "Walls", Value: name, Want: "elastic or paper"}
+	return 0, &ConfigError{Field: "Walls", Value: name, Want: "elastic, paper or late"}
 }
 
 // Elastic reports whether the process has walls that are elastic.
-func (p *Process) Elastic() bool { return p.Walls == ElasticWalls && len(p.Set.Inequalities()) > 0 }
+func (p *Process) Elastic() bool { return p.Walls != PaperWalls && len(p.Set.Inequalities()) > 0 }
+
+// Walked returns the set that paths keep to: Σ, or with late walls what is open of it. A method that projects each step
+// has no last projection, and keeps to Σ.
+func (p *Process) Walked() constraint.Set {
+	if open := p.Set.Capabilities().Open; open != nil && p.Walls == LateWalls && !p.Method.Projected() {
+		return open()
+	}
+	return p.Set
+}
 
 // moving returns the set whose tangents are the directions of a step: with elastic walls that of the equalities alone.
 func (p *Process) moving() constraint.Set {
@@ -125,13 +137,15 @@ type mirrors struct {
 	proc       *Process
 	all        constraint.Evaluator
 	d, m, c    int
+	l          int                  // where walls end among components: what follows is of the last state
 	x, y       []float64            // rows×c: components at starts and ends of steps
 	ends       []float64            // rows×d: where y are of
 	at         geometry.Geometry    // of the equalities, together points
 	projection *geometry.Projection // onto them
-	end        geometry.Geometry    // of all, for Terminal
+	end        geometry.Geometry    // of all but what is late, for the last state of a path
 	endProject *geometry.Projection
-	solver     *geometry.Solver // onto Σ
+	solver     *geometry.Solver // onto the set that paths keep to
+	closer     *geometry.Solver // onto Σ
 	ctx        context.Context  // of Stepper.until
 	support    [][]int          // that each component's derivatives are along; nil: all coordinates
 	from       []int            // c+1: where those of each component begin among a point's
@@ -164,15 +178,15 @@ type reflected struct {
 const together = 16
 
 func newMirrors(p *Process, moving constraint.Set, rows int) *mirrors {
-	d, m, c := p.Set.Dim(), len(p.Set.Equalities()), len(constraint.Components(p.Set))
+	d, m, c, walked := p.Set.Dim(), len(p.Set.Equalities()), len(constraint.Components(p.Set)), p.Walked()
 	k := min(rows, together)
 	vec := func(n int) []float64 { return make([]float64, n) }
 	w := &mirrors{
-		proc: p, all: p.Set.NewEvaluator(rows), d: d, m: m, c: c,
+		proc: p, all: p.Set.NewEvaluator(rows), d: d, m: m, c: c, l: len(constraint.Components(walked)),
 		support: p.Set.Capabilities().Support, from: make([]int, c+1), x: vec(rows * c), y: vec(rows * c),
 		ends:       slices.Repeat([]float64{math.NaN()}, rows*d),
 		projection: geometry.NewProjection(moving, k),
-		end:        geometry.New(p.Set, rows, 0), endProject: geometry.NewProjection(p.Set, rows),
+		end:        geometry.New(walked, rows, 0), endProject: geometry.NewProjection(walked, rows),
 		y0: vec(k * d), values: vec(k * c), grad: vec(k * d), t: vec(k * d),
 	}
 	for a := range c {
@@ -242,7 +256,7 @@ func (w *mirrors) fold(dst, x []float64, failed []bool, n int, info *Info) {
 	copy(w.ends, dst[:n*d])
 	w.left = w.left[:0]
 	for i := range n {
-		if worst(w.y[i*c+w.m:(i+1)*c]) > 0 {
+		if worst(w.y[i*c+w.m:i*c+w.l]) > 0 {
 			r := &w.rows[len(w.left)]
 			r.row, r.y, r.from, r.normals, r.back = i, dst[i*d:(i+1)*d], x[i*d:(i+1)*d], r.normals[:0], false
 			copy(r.y0, r.y)
@@ -271,7 +285,7 @@ func (w *mirrors) keep(r *reflected, failed []bool, info *Info) {
 		info.Reflected++
 		mirrors = len(r.normals) / w.d
 		f.N = append(f.N, r.normals...)
-	case worst(w.x[r.row*w.c+w.m:(r.row+1)*w.c]) <= roundoff: // turn back
+	case worst(w.x[r.row*w.c+w.m:r.row*w.c+w.l]) <= roundoff: // turn back
 		info.TurnedBack++
 		copy(r.y, r.from)
 		for j := range r.v {
@@ -300,7 +314,7 @@ func worst(g []float64) float64 {
 
 // reflect mirrors the rows that are left until no wall is violated, or until it cannot.
 func (w *mirrors) reflect(info *Info) {
-	for met := range foldLimit(w.c - w.m) {
+	for met := range foldLimit(w.l - w.m) {
 		if met > 0 { // most are inside, where derivatives are not needed
 			w.gather()
 			w.all.Values(w.values, w.y0, len(w.left))
@@ -344,7 +358,7 @@ func (w *mirrors) leave(out func(k int, r *reflected) bool) {
 
 // outside reports whether row k of those left is beyond a wall, by its values.
 func (w *mirrors) outside(k int, r *reflected) bool {
-	r.back = worst(w.values[k*w.c+w.m:(k+1)*w.c]) <= 0
+	r.back = worst(w.values[k*w.c+w.m:k*w.c+w.l]) <= 0
 	return !r.back
 }
 
@@ -385,9 +399,9 @@ func (w *mirrors) deepest() {
 		more = false
 		clear(w.grad)
 		for k, r := range w.left {
-			for r.comp++; r.comp < c && !(w.values[k*c+r.comp] > 0); r.comp++ {
+			for r.comp++; r.comp < w.l && !(w.values[k*c+r.comp] > 0); r.comp++ {
 			}
-			if r.comp >= c {
+			if r.comp >= w.l {
 				continue
 			}
 			more = true
@@ -404,7 +418,7 @@ func (w *mirrors) deepest() {
 			w.at.Tangent(w.t, w.grad)
 		}
 		for k, r := range w.left {
-			if r.comp >= c {
+			if r.comp >= w.l {
 				continue
 			}
 			n, value := w.t[k*d:(k+1)*d], w.values[k*c+r.comp]
@@ -446,8 +460,32 @@ func (w *mirrors) settle(info *Info) {
 // inside projects y onto Σ and reports whether it could.
 func (w *mirrors) inside(y []float64, info *Info) bool {
 	if w.solver == nil {
-		w.solver = geometry.NewSolver(w.proc.Set, 0)
+		w.solver = geometry.NewSolver(w.proc.Walked(), 0)
 	}
 	info.Pushed++
 	return w.solver.Until(w.ctx).Project(y, 0)
+}
+
+// closed moves states x of the set that paths keep to onto Σ by Gauss–Newton steps and a projection. Those that do not
+// arrive have failed, and stay.
+func (w *mirrors) closed(x []float64, failed []bool, n int) (o geometry.Outcome) {
+	const near = 1e-9
+	if w.closer == nil {
+		w.closer = geometry.NewSolver(w.proc.Set, 0)
+	}
+	w.closer.Until(w.ctx)
+	for i := range n {
+		if failed[i] {
+			continue
+		}
+		row, y := x[i*w.d:(i+1)*w.d], w.y0[:w.d]
+		copy(y, row)
+		if o.Points++; w.closer.Descend(y, near) && w.closer.Project(y, 0) {
+			copy(row, y)
+		} else {
+			o.Stalled++
+			failed[i] = true
+		}
+	}
+	return o
 }

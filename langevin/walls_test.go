@@ -402,3 +402,55 @@ func TestElasticPathsAreReproducible(t *testing.T) {
 		}
 	}
 }
+
+// late is a set that can leave what it has beside open to the last state.
+type late struct {
+	constraint.Set
+	open constraint.Set
+}
+
+func (s late) Unwrap() []constraint.Set { return []constraint.Set{s.Set} }
+
+func (s late) Capabilities() constraint.Capabilities {
+	c := s.Set.Capabilities()
+	c.Open = func() constraint.Set { return s.open }
+	return c
+}
+
+// With late walls paths are those of the open set, to the bit, forward and backward, and each sample is the nearest
+// point of Σ to that of the open set: here in a box. With elastic walls neither holds.
+func TestLateWalls(t *testing.T) {
+	inf, pool := math.Inf(1), testkit.Pool(t, 2)
+	open := boxOf(t, []float64{-1, -inf}, []float64{1, inf})
+	whole := late{constraint.All(open, boxOf(t, []float64{-inf, -0.25}, []float64{inf, 0.5})), open}
+	for _, m := range []Method{OLLA, ULLA} {
+		var paths [3]Paths
+		var samples [3][]float64
+		x0, failed := make([]float64, 2*40), make([]bool, 40)
+		for i, p := range []*Process{{Set: open}, {Set: whole, Walls: LateWalls}, {Set: whole}} {
+			p.Method, p.Friction, p.Schedule = m, 1, Schedule{N: 20, T: 1, SigmaMin: 1, SigmaMax: 1}
+			s := NewSimulator(p, pool, 7)
+			testkit.Must(s.Forward(t.Context(), &paths[i], x0, 1, 0))
+			samples[i] = make([]float64, len(x0))
+			r := testkit.Must(s.Backward(t.Context(), samples[i], failed, 0, 1, Empirical{paths[0].X[2*20:][:2]},
+				func(int) Score { return zeroScore{} }))
+			if r.Failed > 0 || r.Reflected == 0 {
+				t.Errorf("%v: %+v", m, r)
+			}
+		}
+		if !slices.Equal(paths[0].X, paths[1].X) || slices.Equal(paths[0].X, paths[2].X) {
+			t.Errorf("%v: the paths are not those of the open set alone", m)
+		}
+		outside := 0
+		for j, v := range samples[0] {
+			if j%2 == 1 && (v < -0.25 || v > 0.5) {
+				outside++
+				v = min(max(v, -0.25), 0.5)
+			}
+			testkit.Near(t, samples[1][j], v, 1e-12, "%v: coordinate %d of sample %d", m, j%2, j/2)
+		}
+		if outside < 10 {
+			t.Errorf("%v: only %d of 40 samples were outside", m, outside)
+		}
+	}
+}

@@ -120,6 +120,8 @@ func (p *Problem) Assemble() (*langevin.Process, error) {
 	proc.Convention, _ = langevin.ParseConvention(p.Convention) // one of its words
 	if w := p.Process.Walls; w != "" {
 		proc.Walls, _ = langevin.ParseWalls(w)
+	} else if set.Capabilities().Open != nil && p.Left(KeyProcessWalls) {
+		proc.Walls = langevin.LateWalls
 	}
 	proc.Potential, err = p.Potential.build(p.origins, p.Set.Definitions(), p.Condition.Columns, set.Dim())
 	if err != nil {
@@ -322,6 +324,9 @@ func (p *Problem) BuildChains() (*langevin.Chains, error) {
 	q.Process.Steps, q.Process.Horizon = 1, step
 	q.Process.Sigma = Sigma{Min: 1, Max: 1, Schedule: "linear"}
 	q.Process.TerminalProjection = false
+	if q.Process.Walls != langevin.PaperWalls.String() { // chains have no last state
+		q.Process.Walls = langevin.ElasticWalls.String()
+	}
 	leaps, symmetric := 0, c.Method == "splitting" || c.Method == "chmc"
 	if c.Method == "chmc" {
 		leaps = cmp.Or(c.Leaps, defaultLeaps)

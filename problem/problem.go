@@ -109,8 +109,8 @@ type Process struct {
 	Sigma              Sigma   `yaml:"sigma" doc:"the noise schedule"`
 	Friction           float64 `yaml:"friction" bounds:"[0,)"`
 	Landing            Landing `yaml:"landing" doc:"the way back to the set"`
-	Walls              string  `yaml:"walls,omitempty" words:"elastic,paper"` // "" means elastic
-	Repulsion          Choice  `yaml:"repulsion" bounds:"[0,)"`               // ε; RepulsionIsAuto
+	Walls              string  `yaml:"walls,omitempty" words:"elastic,paper,late"` // "" means elastic
+	Repulsion          Choice  `yaml:"repulsion" bounds:"[0,)"`                    // ε; RepulsionIsAuto
 	Curvature          bool    `yaml:"curvature"`
 	TerminalProjection bool    `yaml:"terminal_projection"`
 	Noise              string  `yaml:"noise,omitempty" words:"late,split"` // "" means late

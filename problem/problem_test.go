@@ -303,6 +303,28 @@ func TestSource(t *testing.T) {
 	}
 }
 
+// Paths leave rings of internal coordinates open unless walls are said or fixed. Methods that project each step keep
+// to them, as chains do.
+func TestWallsOfRings(t *testing.T) {
+	ring := "set: {kind: molecule, template: ../examples/ring/ring.xyz, coordinates: internal, bonds: template}\n"
+	for setting, want := range map[string]struct {
+		walls  langevin.Walls
+		walked int // components that paths keep to: 9 circles, and 2 ends of the range of a bond
+	}{"seed=1": {langevin.LateWalls, 9}, "process.walls=late": {langevin.LateWalls, 9},
+		"process.walls=elastic": {langevin.ElasticWalls, 11}, "defaults=fixed": {langevin.ElasticWalls, 11},
+		"process.method=ULLA-P": {langevin.LateWalls, 11}, "process.walls=paper": {langevin.PaperWalls, 11}} {
+		p := testkit.Must(Load([]byte(ring), "mine.yaml", "", ParseSettings(setting, "potential={kind: quadratic}")))
+		proc := testkit.Must(p.Build())
+		if n := len(constraint.Components(proc.Walked())); proc.Walls != want.walls || n != want.walked {
+			t.Errorf("%s: %v walls, and paths keep to %d components", setting, proc.Walls, n)
+		}
+		c := testkit.Must(p.BuildChains())
+		if n := len(constraint.Components(c.Process.Walked())); n != 11 {
+			t.Errorf("%s: chains keep to %d components", setting, n)
+		}
+	}
+}
+
 func TestBuildChains(t *testing.T) {
 	p := testkit.Must(load(t, good, "sample.step=0.05"))
 	c, err := p.BuildChains()

@@ -32,6 +32,7 @@ import (
 type Internal struct {
 	constraint.Set                // circles × R^k, and what is left
 	equalities     constraint.Set // the circles, if there are no other equalities beside inequalities
+	open           constraint.Set // without the conditions that close rings, if these are the last inequalities
 	positions      *Set
 	links          []link
 	turns          [][]int // by atom: the coordinates that turn it; link k has 2k, its angle, and 2k + 1, its torsion
@@ -106,22 +107,60 @@ func NewInternal(s *Set, spec Spec) (*Internal, error) {
 		return nil, err
 	}
 	spec.Conditions = slices.DeleteFunc(slices.Clone(spec.Conditions), in.keeps)
-	for i, c := range spec.Conditions {
-		if c.Kind == Distance && c.Low == c.High && slices.Contains(s.molecule.Neighbours()[c.Atoms[0]], c.Atoms[1]) {
-			spec.Conditions[i].Low, spec.Conditions[i].High = c.Low-closing, c.High+closing
+	closes, rest := spec, spec
+	closes.Conditions, rest.Conditions, closes.Apart = nil, nil, nil
+	for _, c := range spec.Conditions {
+		if c.Kind == Distance && c.Low == c.High && in.bonded(c.Atoms...) {
+			c.Low, c.High = c.Low-closing, c.High+closing
+		}
+		if c.Kind != Volume && c.Low < c.High && in.bonded(c.Atoms...) && !in.linked(c.Atoms) {
+			closes.Conditions = append(closes.Conditions, c)
+		} else {
+			rest.Conditions = append(rest.Conditions, c)
 		}
 	}
-	if len(spec.Conditions)+len(spec.Apart) == 0 {
-		return in, nil
-	}
-	rest, err := New(spec)
-	if err == nil {
-		if len(rest.Equalities()) == 0 {
-			in.equalities = in.Set
+	circles := in.Set
+	for _, part := range []Spec{rest, closes} {
+		if len(part.Conditions)+len(part.Apart) == 0 {
+			continue
 		}
-		in.Set = constraint.All(in.Set, in.Pull(rest))
+		set, err := New(part)
+		if err != nil {
+			return nil, err
+		}
+		if closes.Conditions != nil {
+			in.open = in.Set // in the end without the last part
+		}
+		in.Set = constraint.All(in.Set, in.Pull(set))
 	}
-	return in, err
+	if in.Set != circles && len(in.Set.Equalities()) == len(circles.Equalities()) {
+		in.equalities = circles
+	}
+	return in, nil
+}
+
+// bonded reports whether each of some atoms has a bond to the next.
+func (s *Internal) bonded(atoms ...int) bool {
+	near := s.positions.molecule.Neighbours()
+	for k := range len(atoms) - 1 {
+		if !slices.Contains(near[atoms[k]], atoms[k+1]) {
+			return false
+		}
+	}
+	return true
+}
+
+// linked reports whether the tree has the bonds from each of some atoms to the next.
+func (s *Internal) linked(atoms []int) bool {
+	for k := range len(atoms) - 1 {
+		a, b := atoms[k], atoms[k+1]
+		if !slices.ContainsFunc(s.links, func(l link) bool {
+			return l.atom == a && l.p == b || l.atom == b && l.p == a
+		}) {
+			return false
+		}
+	}
+	return true
 }
 
 // span returns the atoms in the order of the tree, from the one with the most neighbours outwards, their parents, and
@@ -310,6 +349,9 @@ func (s *Internal) Capabilities() constraint.Capabilities {
 	c.Name = fmt.Sprintf("%v by %d torsions and %d stiff coordinates", s.positions, s.circles, s.dim-2*s.circles)
 	if s.equalities != nil {
 		c.Equalities = func() constraint.Set { return s.equalities }
+	}
+	if s.open != nil {
+		c.Open = func() constraint.Set { return s.open }
 	}
 	c.Start = func(dst []float64, stream keyed.Stream, sample uint64, try int) {
 		stream.Normals(dst, sample, try)

@@ -78,8 +78,8 @@ func TestInternal(t *testing.T) {
 			on(distance, 1, 9, 2, 7), testkit.Must(conformation.Fixed(ringed, ringedX,
 				conformation.Coordinate{Kind: angle, Atoms: []int{6, 5, 0}}))),
 			Apart: []conformation.Apart{{Pairs: [][2]int{{2, 8}}, Min: 2}}}, 18,
-			[]string{"distance 2–3 ≥ 1.57631 Å", "distance 2–3 ≤ 1.77631 Å",
-				"distance 2–7 ≥ 1 Å", "distance 2–7 ≤ 9 Å", "distance 2–8 ≥ 2 Å"}},
+			[]string{"distance 2–7 ≥ 1 Å", "distance 2–7 ≤ 9 Å", "distance 2–8 ≥ 2 Å",
+				"distance 2–3 ≥ 1.57631 Å", "distance 2–3 ≤ 1.77631 Å"}},
 		{"rigid", ringed, ringedX, conformation.Spec{Conditions: bonds(ringed, ringedX,
 			testkit.Must(conformation.Rigid(ringed, ringedX, []int{0, 1, 2, 3, 4, 5}))...),
 			Rigid: [][]int{{0, 1, 2, 3, 4, 5}}}, 9, nil},
@@ -104,6 +104,10 @@ func TestInternal(t *testing.T) {
 			}
 			if s.Dim() != c.dim || !slices.Equal(left, c.left) {
 				t.Errorf("%d coordinates and components %q, expected %d and %q", s.Dim(), left, c.dim, c.left)
+			}
+			if open := s.Capabilities().Open; (open != nil) != (c.name == "ring") || open != nil &&
+				!slices.Equal(open().Inequalities(), left[:3]) { // the last two close the ring
+				t.Errorf("what is open of %q is not all but what closes a ring", left)
 			}
 			constrainttest.Run(t, s, constrainttest.Options{Spread: 0.3})
 			point := make([]float64, s.Dim())

@@ -8,6 +8,7 @@ import (
 	"github.com/landing-diffusion/landing/base/arrayfile"
 	"github.com/landing-diffusion/landing/base/superpose"
 	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/constraint/geometry"
 	"github.com/landing-diffusion/landing/domain"
 	"github.com/landing-diffusion/landing/domain/conformation"
 	"github.com/landing-diffusion/landing/domain/dataset"
@@ -25,6 +26,9 @@ func fitsInternal(set constraint.Set) bool {
 // far is how far, in Å (RMSD), torsions and angles alone may put the atoms of a frame: bonds differ by less.
 const far = 0.5
 
+// nearly is how far from the set, in the size of its terms, a frame whose rings are closed by steps may end.
+const nearly = 1e-9
+
 // fitInternal makes points of frames: bonds get the set's lengths, angles and torsions stay.
 func fitInternal(set constraint.Set, data *dataset.Points) (*dataset.Points, error) {
 	in, _ := constraint.As[*conformation.Internal](set)
@@ -39,10 +43,14 @@ func fitInternal(set constraint.Set, data *dataset.Points) (*dataset.Points, err
 	out := *frames
 	out.D, out.X, out.Shape = d, make([]float64, frames.N*d), nil
 	moved := make([]float64, frames.N)
+	closes, solver := set.Capabilities().Open != nil, geometry.NewSolver(set, 0)
 	for i := range frames.N {
 		x, point := frames.X[i*wide:(i+1)*wide], out.X[i*d:(i+1)*d]
 		err := in.Point(point, x)
 		if err == nil {
+			if closes && solver.Descend(point, nearly) {
+				solver.Project(point, 0)
+			}
 			var r *superpose.Reference
 			if r, err = superpose.New(in.Placed(point)); err == nil {
 				moved[i] = r.RMSD(x)

@@ -8,10 +8,12 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/base/arrayfile"
+	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/domain"
 	"github.com/landing-diffusion/landing/domain/conformation"
 	"github.com/landing-diffusion/landing/domain/dataset"
 	"github.com/landing-diffusion/landing/domain/molecule"
+	"github.com/landing-diffusion/landing/internal/dense"
 	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
@@ -52,6 +54,36 @@ func TestInternal(t *testing.T) {
 	_, err := Internal.Fit(s, &dataset.Points{N: 2, D: 15, X: two, Molecule: m})
 	if err == nil || !strings.Contains(err.Error(), "frame 1 (from 0)") {
 		t.Errorf("a bond of 10 Å: %v", err)
+	}
+}
+
+// Frames of a ring that the template's bonds leave open are closed: in the set, by small moves of torsions and angles.
+func TestRingsAreClosed(t *testing.T) {
+	ring := molecule.Anonymous(12)
+	var bonds []molecule.Bond
+	var x []float64
+	for i := range 12 {
+		s, c := math.Sincos(2 * math.Pi * float64(i) / 12)
+		bonds, x = append(bonds, molecule.Bond{i, (i + 1) % 12}), append(x, 2.9*c, 2.9*s, 0.4*math.Cos(float64(2*i)))
+	}
+	testkit.OK(t, ring.SetBonds(bonds))
+	closing := conformation.Closing(ring, nil)[0]
+	spec := conformation.Spec{Molecule: ring, Template: x, AngleUnit: 0.2, Tilt: true,
+		Conditions: testkit.Must(conformation.Bonds(ring, x))}
+	spec.Conditions = append(spec.Conditions, conformation.Condition{Low: 1.52, High: 1.53,
+		Coordinate: conformation.Coordinate{Kind: conformation.Distance, Atoms: closing[:]}})
+	s := testkit.Must(conformation.NewInternal(testkit.Must(conformation.New(spec)), spec))
+	for j := range x {
+		x[j] += 0.05 * math.Sin(float64(3*j*j))
+	}
+	open := make([]float64, s.Dim())
+	testkit.OK(t, s.Point(open, x))
+	closed := testkit.Must(Internal.Fit(s, &dataset.Points{N: 1, D: 36, X: x, Molecule: ring})).X
+	m := len(s.Equalities())
+	before, _ := constraint.Worst(constraint.Values(s, open), m)
+	after, _ := constraint.Worst(constraint.Values(s, closed), m)
+	if moved := dense.SquaredDistance(open, closed); before < 0.03 || after > 1e-12 || moved > 0.1 {
+		t.Errorf("violated by %.2g before and by %.2g after a squared move of %.2g", before, after, moved)
 	}
 }
 

@@ -88,7 +88,7 @@ func nearest(g []float64, l, j, k int) []int {
 // Walls compares how many samples and how many rows of the data lie next to the edges
 // of inequalities, by Fisher's exact test.
 func (r *Reference) Walls(samples []float64) []Wall {
-	set, d := r.Process.Set, r.Dim
+	set, d := r.Process.Walked(), r.Dim
 	names := set.Inequalities()
 	if len(names) == 0 || len(samples) == 0 {
 		return nil

@@ -124,7 +124,7 @@ func (e *Evidence) lostEnds() (lost, of int) {
 	if e.Process.NoTerminal || e.Running.Method.Projected() {
 		return 0, 0
 	}
-	solver := geometry.NewSolver(e.Set, 0).Until(e.ctx)
+	solver := geometry.NewSolver(e.Running.Walked(), 0).Until(e.ctx)
 	of = min(e.Paths.Count, e.Budget(20*e.Factoring(), 32))
 	for i := range of {
 		if !solver.Project(append([]float64(nil), e.Paths.At(i, e.Paths.Steps)...), 0) {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/langevin/evidence"
 	"github.com/landing-diffusion/landing/learn/choose"
 )
@@ -25,6 +26,11 @@ func activity(e *Evidence) []Finding {
 	on, rows := evidence.OnWalls(e.Set, e.Data)
 	var out []Finding
 	for i := e.M; i < e.C; i++ {
+		if i >= e.walls() {
+			out = append(out, Finding{Component: e.Names[i],
+				Message: "paths do not keep to it: the last state of a sample is brought there"})
+			continue
+		}
 		f := Finding{Component: e.Names[i], Numbers: Numbers{"data": data[i], "paths": paths[i]}}
 		f.Message = fmt.Sprintf("active at %s of %s, %s of forward states", percent(data[i]), where, percent(paths[i]))
 		if data[i] > nearly || paths[i] > nearly || exact[i] {
@@ -45,6 +51,9 @@ func activity(e *Evidence) []Finding {
 	}
 	return out
 }
+
+// walls returns where components end that paths keep to.
+func (e *Evidence) walls() int { return len(constraint.Components(e.Running.Walked())) }
 
 // share returns at which share of points each component is at or above 0, NaN
 // without points, and whether it is 0 to round-off at all of them.
@@ -86,7 +95,7 @@ func repulsion(e *Evidence) []Finding {
 	ε, windows := e.Process.Repulsion, choose.Windows(e.Evidence)
 	var out []Finding
 	least, most := math.Inf(1), 0.0
-	for j := e.M; j < e.C; j++ {
+	for j := e.M; j < e.walls(); j++ {
 		w := windows[j]
 		if w.Step == 0 || e.flat[j] {
 			continue

@@ -46,16 +46,15 @@ type chemist struct {
 
 // Limits of what conformations show, in degrees unless said.
 const (
-	flatRing    = 15.  // torsions of a flat ring, root mean square: benzene has 6 at 300 K
-	flatCentre  = 30.  // an atom's bonds out of their plane, root mean square
-	oneSide     = 50.  // a double bond's torsion from 0 or 180
-	straight    = 168. // angles beyond it are those of atoms in a line
-	tilt        = 4.5  // standard deviation of a ring's angle to such a bond: heat has 3, an aryl ether's two sides 5.5
-	flatVolume  = 0.3  // Å³, of three bonds that lie nearly in a plane
-	fixedTurn   = 0.5  // standard deviation of a dihedral that is a value; heat gives it 5 and more
-	closingRoom = 3.   // of angles at the bond that closes a ring, beyond those of the rows
-	largeRing   = 8    // atoms: its double bonds have two sides, and it does not close by itself
-	minima      = 0.01 // Å: conformations that are nearer to another repeat it; heat changes each bond by 0.03
+	flatRing   = 15.  // torsions of a flat ring, root mean square: benzene has 6 at 300 K
+	flatCentre = 30.  // an atom's bonds out of their plane, root mean square
+	oneSide    = 50.  // a double bond's torsion from 0 or 180
+	straight   = 168. // angles beyond it are those of atoms in a line
+	tilt       = 4.5  // standard deviation of a ring's angle to such a bond: heat has 3, an aryl ether's two sides 5.5
+	flatVolume = 0.3  // Å³, of three bonds that lie nearly in a plane
+	fixedTurn  = 0.5  // standard deviation of a dihedral that is a value; heat gives it 5 and more
+	largeRing  = 8    // atoms: its double bonds have two sides, and it does not close by itself
+	minima     = 0.01 // Å: conformations that are nearer to another repeat it; heat changes each bond by 0.03
 )
 
 // double has the longest bonds, in Å, that do not turn: double ones, and those of amides, esters and guanidines.
@@ -137,9 +136,13 @@ func look(m *molecule.Molecule, x []float64) *chemist {
 		}
 	}
 	for _, b := range conformation.Closing(m, c.rigid) {
-		if c.ringed[b] >= largeRing {
-			c.closing(b[0], b[1])
-			c.closing(b[1], b[0])
+		c.closing("distances", 100, b[:]...)
+		for e, a := range b {
+			for _, i := range c.near[a] {
+				if i != b[1-e] && c.ringed[b] >= largeRing {
+					c.closing("angles", 10, i, a, b[1-e])
+				}
+			}
 		}
 	}
 	return c
@@ -315,16 +318,12 @@ func (c *chemist) bond(k int, b molecule.Bond) {
 	c.Rotors = append(c.Rotors, name)
 }
 
-// closing bounds the angles at an atom a that the bond a–b makes, which closes a large ring: no coordinate has these,
-// and an error of each other coordinate of the ring moves them.
-func (c *chemist) closing(a, b int) {
-	for _, i := range c.near[a] {
-		if i != b {
-			q := c.measure(i, a, b)
-			c.add("angles", "{atoms: %s, range: [%g, %g]}", c.list(i, a, b),
-				math.Floor(q.Least-closingRoom), min(math.Ceil(q.Most+closingRoom), 180))
-		}
-	}
+// closing gives a bond that closes a ring, or an angle that it makes in a large one, the range of the rows: these are
+// no coordinates, and an error of each coordinate of the ring moves them.
+func (c *chemist) closing(key string, unit float64, atoms ...int) {
+	q := c.measure(atoms...)
+	c.add(key, "{atoms: %s, range: [%s, %s]}", c.list(atoms...), number(math.Floor(q.Least*unit)/unit),
+		number(math.Ceil(q.Most*unit)/unit))
 }
 
 // apart returns how near atoms more than three bonds apart come, in tenths of an ångström; 0 without such atoms.

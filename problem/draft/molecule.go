@@ -30,7 +30,10 @@ func (l *loaded) moleculeSet(o Options, d *Draft) []string {
 			"(landing init --atoms all keeps them)", text.Plural(l.hydrogens, "hydrogen")))
 	}
 	lines = append(lines, internal, "  bonds: template")
-	for _, key := range []string{"rigid", "chirality", "angles", "dihedrals"} {
+	if o.Template != "" { // its bonds may lie outside of the ranges of the rows
+		delete(c.lines, "distances")
+	}
+	for _, key := range []string{"rigid", "chirality", "distances", "angles", "dihedrals"} {
 		if of := c.lines[key]; len(of) > 0 {
 			lines = append(lines, "  "+key+":")
 			for _, line := range of {

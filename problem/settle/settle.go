@@ -105,6 +105,9 @@ func (s *Settled) resolve(ctx context.Context, data []float64, pool *parallel.Po
 	}
 	if q.Process.Walls == "" && walls {
 		q.Process.Walls = next.Walls.String()
+		if next.Walls == langevin.LateWalls {
+			s.choose(problem.KeyProcessWalls, q.Process.Walls, "a ring is closed when a sample ends")
+		}
 	}
 	if q.RepulsionIsAuto(walls && !next.Elastic()) {
 		report("choosing how strongly walls repel")
@@ -197,7 +200,7 @@ func (s *Settled) tune(ctx context.Context, rows *Rows, pool *parallel.Pool, rep
 	if kind.Forward != nil {
 		forward = kind.Forward(forward)
 	}
-	m, err := choose.Measure(ctx, forward.Set, rows.Train, p.Seed, pool)
+	m, err := choose.Measure(ctx, forward.Walked(), rows.Train, p.Seed, pool)
 	if err != nil {
 		return err
 	}
