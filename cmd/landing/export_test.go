@@ -19,7 +19,7 @@ import (
 func TestExport(t *testing.T) {
 	dir := t.TempDir()
 	ok(t, dir, append([]string{"train", "demo", "--variant=fixed",
-		"--out", "r", "--tensorboard", "--set", "prior=uniform"},
+		"--out", "r", "--set", "prior=uniform"},
 		tiny...)...)
 	v := wantJSON(t, ok(t, dir, "export", "r", "--onnx", "a.onnx", "--torch", "t", "--license", "mit", "--json"))
 	if written := v["written"].([]any); len(written) != 2 || written[0].(map[string]any)["path"] != "a.onnx" {
@@ -60,16 +60,6 @@ func TestExport(t *testing.T) {
 		if got.code != c.code || !strings.Contains(got.stderr, c.want) {
 			t.Errorf("export %v: exit %d, want %d and %q\n%s", c.args, got.code, c.code, c.want, got.stderr)
 		}
-	}
-	ok(t, dir, "export", "r", "--tensorboard", "board")
-	events, err := os.ReadFile(filepath.Join(dir, "board", "events.out.tfevents.0000000001.landing"))
-	if err != nil || !strings.Contains(string(events), "epoch/loss") {
-		t.Errorf("no losses among the events, %v", err)
-	}
-	// Those of a training stand in the run folder; going on adds a file.
-	ok(t, dir, "train", "r", "--set", "train.epochs=4")
-	if files, err := os.ReadDir(filepath.Join(dir, "r", run.EventsDir)); err != nil || len(files) != 2 {
-		t.Errorf("events of two sessions are in %v, %v", files, err)
 	}
 	f := &run.Folder{Dir: filepath.Join(dir, "r")}
 	testkit.OK(t, f.Lock())
