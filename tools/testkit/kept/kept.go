@@ -1,5 +1,5 @@
-// Package kept compares all that a kind of data does with points with what is kept: texts in full, pictures and files by
-// a checksum.
+// Package kept compares all that a kind of data does with points with what is kept: texts in full, pictures and files
+// by a checksum.
 package kept
 
 import (
@@ -48,8 +48,8 @@ func short(text string) string {
 func (c Canvas) Add(name string, ref figure.FigureRef, pic figure.Picture) {
 	var b bytes.Buffer
 	testkit.OK(c.T, pic.WriteSVG(&b))
-	testkit.Keep(c.T, "picture %s: %q %q wide %v row %v, %08x", name, ref.Title, rounded(ref.Caption), ref.Wide, ref.Row,
-		crc32.ChecksumIEEE([]byte(rounded(b.String()))))
+	testkit.Keep(c.T, "picture %s: %q %q wide %v row %v, %08x", name, ref.Title, rounded(ref.Caption), ref.Wide,
+		ref.Row, crc32.ChecksumIEEE([]byte(rounded(b.String()))))
 }
 
 func (c Canvas) PNG(name string, _ figure.Picture) { testkit.Keep(c.T, "file %s", name) }
