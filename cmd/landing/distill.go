@@ -114,7 +114,7 @@ func runDistill(ctx context.Context, a *app, o *distillOptions, args []string) (
 	if err := f.AmendManifest(func(m *run.Manifest) { m.Teacher, m.Asked = &from, nil }); err != nil {
 		return answer{}, err
 	}
-	last, err := a.fit(ctx, r, "", false)
+	last, err := a.fit(ctx, r, "")
 	if err != nil {
 		return answer{}, err
 	}

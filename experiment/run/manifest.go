@@ -47,8 +47,7 @@ type Manifest struct {
 	Trained    *train.Cost `json:"trained,omitempty"` // what that took; missing in folders of earlier versions
 	Teacher    *Teacher    `json:"teacher,omitempty"` // of a run that learned another run's samples
 	Machine    Machine     `json:"machine"`
-	Ranks      *Ranks      `json:"ranks,omitempty"`  // of the MPI job that trained last
-	Events     string      `json:"events,omitempty"` // EventsDir, if events of the training go there
+	Ranks      *Ranks      `json:"ranks,omitempty"` // of the MPI job that trained last
 }
 
 // Asked is what somebody asked for beside a problem file.

@@ -261,13 +261,6 @@ func TestLinksOut(t *testing.T) {
 			_, err := f.AppendMetric("epoch", 1, 1)
 			return err
 		},
-		EventsDir: func(f *Folder) error {
-			file, err := f.NewFile(EventsDir + "/a")
-			if err == nil {
-				file.Close()
-			}
-			return err
-		},
 		StatusFile: func(f *Folder) error { return f.SetStatus(Status{}) },
 	} {
 		f := testkit.Must(Create(filepath.Join(t.TempDir(), "r"), false))

@@ -96,6 +96,7 @@ func TestKnownLaws(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", c.name, err)
 		}
+		testkit.KeepValue(t, []any{c.name, r, x[:60]})
 		for j := range 2 {
 			sum, square := 0.0, 0.0
 			for i := range n {
@@ -184,6 +185,7 @@ func TestKnownLawOfSplitNoise(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	testkit.KeepValue(t, []any{r, x[:60]})
 	tail := math.Erfc(2/math.Sqrt2) / 2
 	above := math.Exp(-2) / math.Sqrt(2*math.Pi) / tail
 	for j, want := range [][2]float64{{above, math.Sqrt(1 + 2*above - above*above)}, {0, 1}} {
@@ -221,6 +223,7 @@ func TestMeasures(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		testkit.KeepValue(t, []any{r, x[:60]})
 		sum := 0.0
 		for i := range n {
 			sum += x[2*i]
@@ -242,7 +245,7 @@ func TestRefusals(t *testing.T) {
 		{&Cut{Set: set(t, "", "x[0] >= 60")}, fault.Check},
 	} {
 		_, _, err := Draw(t.Context(), options(c.cut, 2, 1), 100)
-		if fault.Of(err).Kind != c.kind {
+		if testkit.KeepValue(t, fmt.Sprint(err)); fault.Of(err).Kind != c.kind {
 			t.Errorf("%v: %v; expected kind %s", constraint.Components(c.cut.Set), err, c.kind)
 		}
 	}
@@ -252,6 +255,7 @@ func TestRefusals(t *testing.T) {
 		t.Errorf("numbers that wrap: %v", err)
 	}
 	x, r, err := Draw(t.Context(), options(&Cut{Set: set(t, "", "x[0] >= 5.5")}, 2, 1), 100)
+	testkit.KeepValue(t, []any{r, x, fmt.Sprint(err)})
 	if err != nil && fault.Of(err).Kind != fault.Check || err == nil && r.Effective < leastEffective && r.Low == "" {
 		t.Errorf("%v with %+v", err, r)
 	}

@@ -1,4 +1,4 @@
-package main
+package landing
 
 import (
 	"bytes"
@@ -14,6 +14,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"testing"
 	"unicode"
 
 	"github.com/yuin/goldmark"
@@ -21,30 +22,26 @@ import (
 	"github.com/yuin/goldmark/extension"
 	mdparser "github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/text"
+
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // sources are the files and folders that pages come from; those that are not there are left out.
 var sources = []string{"README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "docs", "examples", "python",
 	"tools/bench/rivals"}
 
-// commandsDir is where pages of verbs are in the site.
-const commandsDir = "commands"
+// contents is the page that leads to all others of docs and examples, but for docs/history.
+const contents = "docs/README.md"
 
-// packageDocs is where the documentation of a folder of Go is that has no README.md.
-const packageDocs = "https://pkg.go.dev/github.com/landing-diffusion/landing/"
-
-// A Site is pages by their place in the repository, and the files and folders of Go that they lead to.
-type Site struct {
-	root     string
-	pages    map[string]*page
-	files    map[string]bool // to be copied
-	packages map[string]bool
+// A site is the pages of a repository by their place.
+type site struct {
+	root  string
+	pages map[string]*page
 }
 
 // A page is a file of Markdown.
 type page struct {
 	at      string // in the repository: docs/auto.md
-	title   string
 	source  []byte
 	tree    ast.Node
 	anchors map[string]bool
@@ -53,64 +50,43 @@ type page struct {
 var markdown = goldmark.New(goldmark.WithExtensions(extension.Table, extension.Strikethrough, extension.Linkify),
 	goldmark.WithParserOptions(mdparser.WithAutoHeadingID()))
 
-// Read reads the pages of a repository, and of a folder of verbs if one is named. Faults say what is wrong with links,
-// each with its file and line.
-func Read(root, commands string) (*Site, []error) {
-	s := &Site{root: root, pages: map[string]*page{}, files: map[string]bool{}, packages: map[string]bool{}}
-	var faults []error
+// readSite reads the pages of a repository.
+func readSite(t *testing.T, root string) *site {
+	t.Helper()
+	s := &site{root, map[string]*page{}}
 	for _, from := range sources {
-		err := fs.WalkDir(os.DirFS(root), from, func(at string, e fs.DirEntry, err error) error {
+		testkit.OK(t, fs.WalkDir(os.DirFS(root), from, func(at string, e fs.DirEntry, err error) error {
 			switch {
 			case err != nil && at == from:
 				return fs.SkipDir
 			case err != nil:
 				return err
-			case e.IsDir() && (e.Name() == "testdata" || strings.HasPrefix(e.Name(), ".") && at != "."):
+			case e.IsDir() && (e.Name() == "testdata" || strings.HasPrefix(e.Name(), ".")):
 				return fs.SkipDir
 			case !e.IsDir() && path.Ext(at) == ".md":
-				return s.add(at, filepath.Join(root, filepath.FromSlash(at)))
+				source, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(at)))
+				s.pages[at] = parsePage(at, source)
+				return err
 			}
 			return nil
-		})
-		if err != nil {
-			return s, []error{err}
-		}
+		}))
 	}
-	if commands != "" {
-		files, err := filepath.Glob(filepath.Join(commands, "*.md"))
-		if err != nil || len(files) == 0 {
-			return s, []error{fmt.Errorf("%s: no pages of verbs: landing dev man --markdown writes them", commands)}
-		}
-		for _, file := range files {
-			if err := s.add(path.Join(commandsDir, filepath.Base(file)), file); err != nil {
-				return s, []error{err}
-			}
-		}
-	}
-	for _, at := range s.places() {
-		faults = append(faults, s.check(s.pages[at])...)
-	}
-	_, unlisted := s.sections()
-	return s, append(faults, unlisted...)
+	return s
 }
 
-func (s *Site) add(at, file string) error {
-	source, err := os.ReadFile(file)
-	if err != nil {
-		return err
+// faults says what is wrong with the links of pages, each with its file and line.
+func (s *site) faults() (all []string) {
+	for _, at := range slices.Sorted(maps.Keys(s.pages)) {
+		all = append(all, s.check(s.pages[at])...)
 	}
-	s.pages[at] = parse(at, source)
-	return nil
+	return append(all, s.unlisted()...)
 }
 
-func parse(at string, source []byte) *page {
-	p := &page{at: at, source: source, anchors: map[string]bool{}, title: at}
+func parsePage(at string, source []byte) *page {
+	p := &page{at: at, source: source, anchors: map[string]bool{}}
 	ids := &githubIDs{taken: p.anchors}
 	p.tree = markdown.Parser().Parse(text.NewReader(source), mdparser.WithContext(mdparser.NewContext(
 		mdparser.WithIDs(ids))))
-	if h, ok := p.tree.FirstChild().(*ast.Heading); ok {
-		p.title = plain(h, source)
-	}
 	return p
 }
 
@@ -129,12 +105,12 @@ func plain(n ast.Node, source []byte) string {
 // githubIDs name headings as GitHub does, so that anchors lead to the same place here and there.
 type githubIDs struct{ taken map[string]bool }
 
-var linked = regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`)
+var linkText = regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`)
 
 // Generate implements parser.IDs.
 func (g *githubIDs) Generate(value []byte, _ ast.NodeKind) []byte {
 	var b strings.Builder
-	for _, r := range strings.ToLower(strings.TrimSpace(linked.ReplaceAllString(string(value), "$1"))) {
+	for _, r := range strings.ToLower(strings.TrimSpace(linkText.ReplaceAllString(string(value), "$1"))) {
 		switch {
 		case r == ' ':
 			b.WriteByte('-')
@@ -153,10 +129,10 @@ func (g *githubIDs) Generate(value []byte, _ ast.NodeKind) []byte {
 // Put implements parser.IDs.
 func (g *githubIDs) Put(value []byte) { g.taken[string(value)] = true }
 
-// check follows the links and pictures of a page, and notes the files and folders that they lead to.
-func (s *Site) check(p *page) (faults []error) {
+// check follows the links and pictures of a page.
+func (s *site) check(p *page) (faults []string) {
 	fault := func(n ast.Node, format string, v ...any) {
-		faults = append(faults, fmt.Errorf("%s:%d: %s", p.at, line(n, p.source), fmt.Sprintf(format, v...)))
+		faults = append(faults, fmt.Sprintf("%s:%d: %s", p.at, lineOf(n, p.source), fmt.Sprintf(format, v...)))
 	}
 	ast.Walk(p.tree, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
 		if !entering {
@@ -185,8 +161,8 @@ func (s *Site) check(p *page) (faults []error) {
 	return faults
 }
 
-// line is the line of the block that a node is in.
-func line(n ast.Node, source []byte) int {
+// lineOf is the line of the block that a node is in.
+func lineOf(n ast.Node, source []byte) int {
 	for ; n != nil; n = n.Parent() {
 		if t, ok := n.(*ast.Text); ok {
 			return 1 + bytes.Count(source[:t.Segment.Start], []byte("\n"))
@@ -203,7 +179,7 @@ func line(n ast.Node, source []byte) int {
 
 // target is where a link of a page leads: the place in the repository and the anchor, or why there is none. Links to
 // other places have neither.
-func (s *Site) target(p *page, link string) (at, anchor, why string) {
+func (s *site) target(p *page, link string) (at, anchor, why string) {
 	u, err := url.Parse(link)
 	switch {
 	case err != nil:
@@ -222,7 +198,7 @@ func (s *Site) target(p *page, link string) (at, anchor, why string) {
 	return at, u.Fragment, ""
 }
 
-func (s *Site) follow(p *page, link string) string {
+func (s *site) follow(p *page, link string) string {
 	at, anchor, why := s.target(p, link)
 	if why != "" || at == "" {
 		return why
@@ -241,11 +217,8 @@ func (s *Site) follow(p *page, link string) string {
 		if code, _ := filepath.Glob(filepath.Join(s.root, filepath.FromSlash(at), "*.go")); len(code) == 0 {
 			return at + " is a folder without README.md and without Go"
 		}
-		s.packages[at] = true
 	case path.Ext(at) == ".md":
 		return at + " is no page of the site"
-	default:
-		s.files[at] = true
 	}
 	if anchor != "" {
 		return "a file has no headings"
@@ -254,14 +227,14 @@ func (s *Site) follow(p *page, link string) string {
 }
 
 // pageOf returns the page of a place: a file, or a folder with a page of its own.
-func (s *Site) pageOf(at string) *page {
+func (s *site) pageOf(at string) *page {
 	if p := s.pages[at]; p != nil {
 		return p
 	}
 	return s.pages[path.Join(at, "README.md")]
 }
 
-func (s *Site) picture(p *page, link string) string {
+func (s *site) picture(p *page, link string) string {
 	at, _, why := s.target(p, link)
 	if why != "" {
 		return why
@@ -277,66 +250,98 @@ func (s *Site) picture(p *page, link string) string {
 	if _, _, err := image.DecodeConfig(f); err != nil {
 		return "is no picture: " + err.Error()
 	}
-	s.files[at] = true
 	return ""
 }
 
-// contents is the page whose headings and links are the navigation.
-const contents = "docs/README.md"
-
-// A section of the navigation: a heading, and the places of its pages.
-type section struct {
-	title string
-	pages []string
-}
-
-// sections returns the navigation: the pages of the root, those that docs/README.md lists by its headings, and the
-// commands. Links to parts of pages do not count. A page that no section lists is a fault, but for docs/history.
-func (s *Site) sections() ([]section, []error) {
-	root, commands := section{}, section{title: "Commands"}
-	rest := map[string]bool{}
-	for _, at := range s.places() {
-		switch dir, _, in := strings.Cut(at, "/"); {
-		case !in:
-			root.pages = append(root.pages, at)
-		case dir == commandsDir:
-			commands.pages = append(commands.pages, at)
-		case at != contents && !strings.HasPrefix(at, "docs/history/"):
-			rest[at] = true
-		}
-	}
-	parts := []section{root}
+// unlisted names the pages to which contents has no link. Links to parts of pages do not count.
+func (s *site) unlisted() (faults []string) {
+	rest := maps.Clone(s.pages)
+	maps.DeleteFunc(rest, func(at string, _ *page) bool {
+		return at == contents || !strings.Contains(at, "/") || strings.HasPrefix(at, "docs/history/")
+	})
 	if p := s.pages[contents]; p != nil {
-		parts[0].pages = append(parts[0].pages, contents)
-		ast.Walk(p.tree, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
-			switch n := n.(type) {
-			case *ast.Heading:
-				if entering && n.Level == 2 {
-					parts = append(parts, section{title: plain(n, p.source)})
-				}
-			case *ast.Link:
-				at, anchor, _ := s.target(p, string(n.Destination))
-				if q := s.pageOf(at); entering && anchor == "" && q != nil && rest[q.at] {
-					in := &parts[len(parts)-1]
-					in.pages = append(in.pages, q.at)
-					delete(rest, q.at)
+		ast.Walk(p.tree, func(n ast.Node, _ bool) (ast.WalkStatus, error) {
+			if l, ok := n.(*ast.Link); ok {
+				if at, anchor, _ := s.target(p, string(l.Destination)); anchor == "" && s.pageOf(at) != nil {
+					delete(rest, s.pageOf(at).at)
 				}
 			}
 			return ast.WalkContinue, nil
 		})
 	}
-	var faults []error
 	for _, at := range slices.Sorted(maps.Keys(rest)) {
-		faults = append(faults, fmt.Errorf("%s: no link of %s leads to it", at, contents))
+		faults = append(faults, fmt.Sprintf("%s: no link of %s leads to it", at, contents))
 	}
-	return append(parts, commands), faults
+	return faults
 }
 
-// places returns the places of all pages in order, the entrance first.
-func (s *Site) places() []string {
-	all := slices.Sorted(maps.Keys(s.pages))
-	if i := slices.Index(all, "README.md"); i > 0 {
-		all = slices.Insert(slices.Delete(all, i, i+1), 0, "README.md")
+// Links, anchors and pictures of all pages lead somewhere, and docs/README.md leads to all pages.
+func TestLinks(t *testing.T) {
+	s := readSite(t, ".")
+	for _, f := range s.faults() {
+		t.Error(f)
 	}
-	return all
+	if len(s.pages) < 30 {
+		t.Errorf("only %d pages", len(s.pages))
+	}
+}
+
+// What leads nowhere is named with its file and line.
+func TestLinkFaults(t *testing.T) {
+	for text, want := range map[string]string{
+		"[a](nothing.md)":            "bad.md:3: the link to nothing.md leads nowhere: there is no docs/nothing.md",
+		"[a](page.md#nowhere)":       "the page has no heading nowhere",
+		"[a](#nowhere)":              "the page has no heading nowhere",
+		"[a](../../out.md)":          "outside of the repository",
+		"[a](/etc/passwd)":           "expected a place from this page",
+		"[a](javascript:x)":          "expected a place from this page",
+		"[a](../void)":               "void is a folder without README.md and without Go",
+		"[a](../LICENSE#x)":          "a file has no headings",
+		"![a](none.png)":             "there is no docs/none.png",
+		"![a](../LICENSE)":           "is no picture",
+		"![](../picture.png)":        "has no words",
+		"![a](https://a.b/c.png)":    "it is elsewhere",
+		"text <b>bold</b>":           "HTML",
+		"| a |\n| --- |\n| [x](y) |": "the link to y leads nowhere",
+	} {
+		repo := smallSite(t)
+		put(t, repo, "docs/bad.md", "# Bad\n\n"+text+"\n")
+		faults := readSite(t, repo).faults()
+		if len(faults) == 0 || !strings.Contains(faults[0], want) || !strings.HasPrefix(faults[0], "docs/bad.md:") {
+			t.Errorf("%s: %v, want %q", text, faults, want)
+		}
+	}
+	repo := smallSite(t)
+	put(t, repo, "docs/lost.md", "# Lost\n")
+	faults := readSite(t, repo).faults()
+	testkit.Equal(t, fmt.Sprint(faults), "[docs/lost.md: no link of docs/README.md leads to it]", "no link")
+	testkit.Equal(t, len(readSite(t, smallSite(t)).faults()), 0, "faults of pages that have none")
+}
+
+// smallSite is a repository of a few pages.
+func smallSite(t *testing.T) string {
+	t.Helper()
+	repo := t.TempDir()
+	put(t, repo, "README.md", "# Home\n\n<!-- note -->\n\n[two](docs/page.md#two-words-π--x_y) [kit](kit) "+
+		"[one](examples/one) [l](LICENSE)\n")
+	put(t, repo, "LICENSE", "free")
+	put(t, repo, "CHANGELOG.md", "# Changes\n")
+	put(t, repo, "docs/page.md", "# Page\n\n[home](../README.md#home) ![dots](../picture.png) "+
+		"[x](https://example.org/x)\n\n1 < 2 & `<b>`\n\n## Two words: π = `x_y`\n\n## Again\n\n## Again\n")
+	put(t, repo, "docs/README.md", "# Pages\n\n## Parts\n\n[page](page.md) [again](page.md#again) "+
+		"[one](../examples/one)\n")
+	put(t, repo, "docs/history/old.md", "# Old\n\ndiary\n")
+	put(t, repo, "examples/one/README.md", "# One\n")
+	put(t, repo, "kit/kit.go", "// Package kit does one thing to an [io.Reader].\npackage kit\n")
+	put(t, repo, "void/x.txt", "")
+	picture := testkit.Must(os.ReadFile("docs/images/arm.png"))
+	put(t, repo, "picture.png", string(picture))
+	return repo
+}
+
+func put(t *testing.T, repo, at, text string) {
+	t.Helper()
+	file := filepath.Join(repo, filepath.FromSlash(at))
+	testkit.OK(t, os.MkdirAll(filepath.Dir(file), 0o777))
+	testkit.OK(t, os.WriteFile(file, []byte(text), 0o666))
 }
