@@ -499,7 +499,7 @@ func demoVerb(a *app) *cobra.Command {
 		Use:   "demo",
 		Short: "Train, generate, evaluate and report on a week of earthquakes",
 		Long: `demo trains ULLA on earthquakes that ship in the binary, generates as many samples, evaluates
-them, and leaves a run folder with a map and a report. It takes half a minute on two cores.`,
+them, and leaves a run folder with a map and a report. It takes about a minute on two cores.`,
 		Example: "  landing demo",
 	}, new(demoOptions), runDemo)
 }

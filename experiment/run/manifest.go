@@ -260,9 +260,13 @@ func ThisBuild() Build {
 		Arch: runtime.GOARCH}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
-		b.Version = cmp.Or(b.Version, "unknown")
-		return b
+		info = &debug.BuildInfo{Main: debug.Module{Version: "unknown"}}
 	}
+	return b.with(info)
+}
+
+// with returns the build with what Go knows of it, where the linker was told nothing else.
+func (b Build) with(info *debug.BuildInfo) Build {
 	for _, s := range info.Settings {
 		switch s.Key {
 		case "vcs.revision":
