@@ -67,7 +67,7 @@ func Examine(ctx context.Context, p *problem.Problem, pool *parallel.Pool, repor
 	var data *dataset.Points
 	free := withoutCondition(proc.Set, p.Condition.Columns)
 	if kind, _ := kinds.Of(p.Data.Kind, free); kind.Bundled || p.Data.Path != "" {
-		if _, data, err = readData(ctx, p, proc.Set); err != nil {
+		if data, err = readData(ctx, p, kind, proc.Set); err != nil {
 			return nil, err
 		}
 	}

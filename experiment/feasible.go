@@ -283,7 +283,7 @@ func Refine(ctx context.Context, p *problem.Problem, within, move float64, pool 
 		return nil, err
 	}
 	set := proc.Set
-	kind, data, err := readData(ctx, p, set)
+	data, err := readData(ctx, p, p.DataKind, set)
 	if err != nil {
 		return nil, err
 	}
@@ -324,7 +324,7 @@ func Refine(ctx context.Context, p *problem.Problem, within, move float64, pool 
 		in.Set, in.Data = withoutCondition(set, given.Names), given.points(r.X)
 		in.Train = in.Data
 	}
-	if r.Domain, err = kind.New(in); err != nil {
+	if r.Domain, err = p.DataKind.New(in); err != nil {
 		return nil, err
 	}
 	if data.Molecule != nil && given.Names != nil {

@@ -104,7 +104,7 @@ func load(ctx context.Context, p *problem.Problem, pool *parallel.Pool, report f
 			"plainer text in title and data.path helps", run.ConfigFile, err)
 	}
 	report("reading the data")
-	kind, data, err := readData(ctx, p, proc.Set)
+	data, err := readData(ctx, p, p.DataKind, proc.Set)
 	if err != nil {
 		return nil, err
 	}
@@ -132,8 +132,8 @@ func load(ctx context.Context, p *problem.Problem, pool *parallel.Pool, report f
 	}
 	l.HeldOutRows = data.Rows(held)
 	report("comparing the data with itself")
-	faults := slices.Concat(l.Notes, remarks(l.Problem, proc.Set, kind, data, remark))
-	if err := l.domains(kind, faults); err != nil {
+	faults := slices.Concat(l.Notes, remarks(l.Problem, proc.Set, data, remark))
+	if err := l.domains(faults); err != nil {
 		return nil, err
 	}
 	if err := l.compare(); err != nil {
@@ -148,11 +148,10 @@ func (l *Loaded) rows() *settle.Rows {
 }
 
 // remarks says what of data that can be learned is odd, after what was remarked of its rows.
-func remarks(p *problem.Problem, set constraint.Set, kind domain.Kind, data *dataset.Points, rows string) (
-	out []string) {
-	if k, ok := kinds.WithEnds(set); ok && k.Data != kind.Data {
+func remarks(p *problem.Problem, set constraint.Set, data *dataset.Points, rows string) (out []string) {
+	if k, ok := kinds.WithEnds(set); ok && k.Data != p.Data.Kind {
 		out = append(out, fmt.Sprintf("data.kind is %s, so that samples are compared, drawn "+
-			"and written as plain numbers; data.kind=%s knows what the set's are", kind.Data, k.Data))
+			"and written as plain numbers; data.kind=%s knows what the set's are", p.Data.Kind, k.Data))
 	}
 	if rows != "" {
 		out = append(out, rows)
@@ -167,7 +166,7 @@ func remarks(p *problem.Problem, set constraint.Set, kind domain.Kind, data *dat
 }
 
 // domains makes the domain of x, with the faults that were found, and that of (x, c) where there is a condition.
-func (l *Loaded) domains(kind domain.Kind, faults []string) (err error) {
+func (l *Loaded) domains(faults []string) (err error) {
 	set, all, train, held := l.Process.Set, l.Data.X, l.TrainRows, l.HeldOutRows
 	if names := l.Problem.Condition.Columns; len(names) > 0 {
 		l.Condition = newCondition(names, l.TrainRows, l.Data.D)
@@ -178,8 +177,9 @@ func (l *Loaded) domains(kind domain.Kind, faults []string) (err error) {
 		l.Data.Names = names
 	}
 	l.Data.Names = domain.Usable(l.Data.Names, set.Dim(), l.Problem.Condition.Columns)
-	l.points, err = kind.New(domain.Input{Set: set, Data: all, Train: train, HeldOut: held, Files: l.Problem.Files(),
-		Pool: l.Pool, Molecule: l.Data.Molecule, Remarks: l.Data.Remarks, Names: l.Data.Names})
+	l.points, err = l.Problem.DataKind.New(domain.Input{Set: set, Data: all, Train: train, HeldOut: held,
+		Files: l.Problem.Files(), Pool: l.Pool, Molecule: l.Data.Molecule, Remarks: l.Data.Remarks,
+		Names: l.Data.Names})
 	if err != nil {
 		return err
 	}
@@ -190,16 +190,15 @@ func (l *Loaded) domains(kind domain.Kind, faults []string) (err error) {
 	return nil
 }
 
-// readData reads the problem's data, and refuses what does not fit the set.
-func readData(ctx context.Context, p *problem.Problem, set constraint.Set) (kind domain.Kind, data *dataset.Points,
+// readData reads the problem's data, which are of a kind, and refuses what does not fit the set.
+func readData(ctx context.Context, p *problem.Problem, kind domain.Kind, set constraint.Set) (data *dataset.Points,
 	err error) {
-	kind, _ = kinds.Of(p.Data.Kind, withoutCondition(set, p.Condition.Columns))
 	if kind.Read == nil {
-		return kind, nil, &problem.KeyError{Key: problem.KeyDataKind, Value: p.Data.Kind, Want: "one of " +
+		return nil, &problem.KeyError{Key: problem.KeyDataKind, Value: p.Data.Kind, Want: "one of " +
 			strings.Join(kinds.Names(), ", ")}
 	}
 	if !kind.Bundled && p.Data.Path == "" {
-		return kind, nil, &problem.KeyError{Key: problem.KeyDataPath,
+		return nil, &problem.KeyError{Key: problem.KeyDataPath,
 			Fault: "the problem names no data; give --data FILE"}
 	}
 	data, err = parallel.Until(ctx, func() (*dataset.Points, error) {
@@ -214,7 +213,7 @@ func readData(ctx context.Context, p *problem.Problem, set constraint.Set) (kind
 	case fault.KindOf(err) == fault.Failure:
 		err = badData("", "%v", err) // a damaged file; the reader names it
 	}
-	return kind, data, err
+	return data, err
 }
 
 // Ordered refuses columns of a file in another order than that of the set's names.

@@ -10,7 +10,6 @@ import (
 
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/learn/method"
-	"github.com/landing-diffusion/landing/learn/method/methods"
 )
 
 // drawKeys are the keys of generation that a network which was trained without them still serves: what brings a
@@ -138,9 +137,7 @@ func (p *Problem) Drawn(q *Problem, proc *langevin.Process) ([]Drawn, error) {
 	for _, key := range keys {
 		s := Drawn{key, at(by, key), at(own, key)}
 		if key == KeyProcessMethod { // by the name that all ways of writing it have
-			is, _ := methods.Of(q.Process.Method)
-			was, _ := methods.Of(p.Process.Method)
-			s.Value, s.Own = is.Name, was.Name
+			s.Value, s.Own = q.MethodKind.Name, p.MethodKind.Name
 		}
 		if s.Changed() || strings.HasPrefix(q.origin[key], settingOrigin) {
 			out = append(out, s)
@@ -192,8 +189,10 @@ type reason struct{ prefix, why string }
 // *KeyError of this wording, of the reason, otherwise if none is known, and the keys that may.
 func (s Settings) only(p *Problem, may []string, reasons []reason, otherwise, wording string) error {
 	p.origin = map[string]string{}
-	if err := s.apply(p); err != nil {
-		return err
+	for _, one := range s {
+		if err := one.apply(p); err != nil {
+			return err
+		}
 	}
 	keys := slices.Sorted(maps.Keys(p.origin))
 	for i, key := range keys {

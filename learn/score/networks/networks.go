@@ -56,7 +56,10 @@ func (e *UnitError) Error() string {
 
 // resolve returns the kind that c names, and c with every number given.
 func resolve(c score.Config) (score.Kind, score.Config, error) {
-	k, ok := Of(c.Kind)
+	k, ok := c.Row, true
+	if k.New == nil {
+		k, ok = Of(c.Kind)
+	}
 	if !ok {
 		return k, c, &KindError{c.Kind, "one of " + strings.Join(Names(), ", ")}
 	}
