@@ -101,7 +101,7 @@ func Examine(ctx context.Context, p *problem.Problem, pool *parallel.Pool, repor
 		in.Data = data.X
 	}
 	if data != nil && in.Method != nil {
-		l := &Loaded{Settled: *settled, Data: data, Split: split, TrainRows: c.Rows.Train,
+		l := &Loaded{Settled: *settled, Data: data, Split: split, TrainRows: c.Rows.Train, Learned: c.Rows.Train,
 			ValRows: data.Rows(split.Val), Pool: pool}
 		if in.Training, err = l.training(); err != nil {
 			return nil, err

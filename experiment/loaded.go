@@ -10,7 +10,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -34,7 +33,7 @@ type Loaded struct {
 	Data        *dataset.Points
 	Split       dataset.Split
 	TrainRows   []float64 // of Data: n×d
-	Taught      []float64 // rows of data.train, the network's training rows instead of TrainRows; nil without
+	Learned     []float64 // rows that the network learns: TrainRows, or those of data.train
 	ValRows     []float64 // validation rows
 	HeldOutRows []float64 // that samples are judged by: the test rows, and the others if training saw nothing of them
 	Domain      *domain.Domain
@@ -88,7 +87,7 @@ func Load(ctx context.Context, p *problem.Problem, pool *parallel.Pool, report f
 // coordinates, and replace the file's.
 func load(ctx context.Context, p *problem.Problem, pool *parallel.Pool, report func(doing string),
 	names ...[]string) (*Loaded, error) {
-	now := clock(p, pool)
+	now := clock(p.Train.Clock, pool)
 	start := now()
 	if report == nil {
 		report = func(string) {}
@@ -116,10 +115,13 @@ func load(ctx context.Context, p *problem.Problem, pool *parallel.Pool, report f
 	if err != nil {
 		return nil, err
 	}
+	odd := remarks(p, proc.Set, data, remark)
 	l := &Loaded{Data: data, Split: dataset.RandomSplit(data.N, p.Data.SplitSeed), Pool: pool}
 	l.TrainRows, l.ValRows = data.Rows(l.Split.Train), data.Rows(l.Split.Val)
-	if l.Taught, err = taught(ctx, p, proc.Set, pool); err != nil {
-		return nil, err
+	if l.Learned = l.TrainRows; p.Data.Train != "" {
+		if l.Learned, err = taught(ctx, p, proc.Set, pool); err != nil {
+			return nil, err
+		}
 	}
 	settled, err := settle.Settle(ctx, settle.Case{Problem: p, Process: proc, Rows: l.rows()}, pool, report)
 	if err != nil {
@@ -132,11 +134,7 @@ func load(ctx context.Context, p *problem.Problem, pool *parallel.Pool, report f
 	}
 	l.HeldOutRows = data.Rows(held)
 	report("comparing the data with itself")
-	faults := slices.Concat(l.Notes, remarks(l.Problem, proc.Set, data, remark))
-	if err := l.domains(faults); err != nil {
-		return nil, err
-	}
-	if err := l.compare(); err != nil {
+	if err := l.domains(slices.Concat(l.Notes, odd)); err != nil {
 		return nil, err
 	}
 	l.loading = now().Sub(start)
@@ -144,29 +142,17 @@ func load(ctx context.Context, p *problem.Problem, pool *parallel.Pool, report f
 }
 
 func (l *Loaded) rows() *settle.Rows {
-	return &settle.Rows{All: l.Data.X, Train: l.TrainRows, Learned: l.learned(), Validation: len(l.Split.Val)}
+	return &settle.Rows{All: l.Data.X, Train: l.TrainRows, Learned: l.Learned, Validation: len(l.Split.Val)}
 }
 
-// remarks says what of data that can be learned is odd, after what was remarked of its rows.
-func remarks(p *problem.Problem, set constraint.Set, data *dataset.Points, rows string) (out []string) {
-	if k, ok := kinds.WithEnds(set); ok && k.Data != p.Data.Kind {
-		out = append(out, fmt.Sprintf("data.kind is %s, so that samples are compared, drawn "+
-			"and written as plain numbers; data.kind=%s knows what the set's are", p.Data.Kind, k.Data))
-	}
-	if rows != "" {
-		out = append(out, rows)
-	}
-	_, angles := seams(p, set, data)
-	for _, remark := range []string{onEdges(set, data), atOnePoint(data), angles} {
-		if remark != "" {
-			out = append(out, dataName(p, data)+": "+remark)
-		}
-	}
-	return out
-}
-
-// domains makes the domain of x, with the faults that were found, and that of (x, c) where there is a condition.
+// domains makes the domain of x, with the faults that were found, that of (x, c) where there is a condition, and the
+// distances that samples are held against the data by.
 func (l *Loaded) domains(faults []string) (err error) {
+	files := l.Problem.Files()
+	observables, err := l.Problem.Observables(l.Data.D)
+	if err != nil {
+		return err
+	}
 	set, all, train, held := l.Process.Set, l.Data.X, l.TrainRows, l.HeldOutRows
 	if names := l.Problem.Condition.Columns; len(names) > 0 {
 		l.Condition = newCondition(names, l.TrainRows, l.Data.D)
@@ -178,7 +164,7 @@ func (l *Loaded) domains(faults []string) (err error) {
 	}
 	l.Data.Names = domain.Usable(l.Data.Names, set.Dim(), l.Problem.Condition.Columns)
 	l.points, err = l.Problem.DataKind.New(domain.Input{Set: set, Data: all, Train: train, HeldOut: held,
-		Files: l.Problem.Files(), Pool: l.Pool, Molecule: l.Data.Molecule, Remarks: l.Data.Remarks,
+		Files: files, Pool: l.Pool, Molecule: l.Data.Molecule, Remarks: l.Data.Remarks,
 		Names: l.Data.Names})
 	if err != nil {
 		return err
@@ -186,6 +172,11 @@ func (l *Loaded) domains(faults []string) (err error) {
 	l.points.Faults = append(l.points.Faults, faults...)
 	if l.Domain = l.points; l.Condition != nil {
 		l.Domain = l.Condition.domain(l.points, l.TrainRows)
+	}
+	l.distance, l.observed, err = judge.Compare(l.Domain, observables, l.Data.X, l.TrainRows, l.HeldOutRows, l.Data.D,
+		l.Pool)
+	if err != nil {
+		return badData(dataName(l.Problem, l.Data), "%v", err)
 	}
 	return nil
 }
@@ -333,20 +324,6 @@ func (l *Loaded) SampleCount() int {
 	return min(l.Data.N, mostSamples)
 }
 
-// compare makes the distances that samples are held against the data by.
-func (l *Loaded) compare() error {
-	observables, err := l.Problem.Observables(l.Data.D)
-	if err != nil {
-		return err
-	}
-	l.distance, l.observed, err = judge.Compare(l.Domain, observables, l.Data.X, l.TrainRows, l.HeldOutRows, l.Data.D,
-		l.Pool)
-	if err != nil {
-		return badData(dataName(l.Problem, l.Data), "%v", err)
-	}
-	return nil
-}
-
 // Reference returns what samples are held against.
 func (l *Loaded) Reference() *judge.Reference {
 	r := &judge.Reference{Problem: l.Problem, Process: l.Process, Method: l.Method, Domain: l.Domain, Points: l.points,
@@ -356,4 +333,21 @@ func (l *Loaded) Reference() *judge.Reference {
 		r.Given = l.Condition.Names
 	}
 	return r
+}
+
+// taught returns the rows of data.train.
+func taught(ctx context.Context, p *problem.Problem, set constraint.Set, pool *parallel.Pool) ([]float64, error) {
+	path := p.Data.Train
+	points, err := parallel.Until(ctx, func() (*dataset.Points, error) { return dataset.ReadPoints(path) })
+	if err != nil {
+		return nil, err
+	}
+	if d := set.Dim(); points.D != d || points.N < 1 {
+		return nil, badData(path, "has %d points of %d coordinates; expected points of %d (%s)",
+			points.N, points.D, d, problem.TaughtKey)
+	}
+	if fault, _ := offSet(ctx, p, set, points, pool); fault != "" {
+		return nil, badData(path, "%s", fault)
+	}
+	return points.X, nil
 }

@@ -404,8 +404,10 @@ func prepared(c score.Config, p *problem.Problem, proc *langevin.Process, data *
 		}
 	}
 	var err error
-	if c.Reference, err = p.Reference(c.Dim - c.Held); err != nil {
-		return c, err
+	if p.Network.Reference != "" {
+		if c.Reference, err = p.Reference(c.Dim - c.Held); err != nil {
+			return c, err
+		}
 	}
 	c, err = networks.Prepare(c, train)
 	var degenerate *superpose.DegenerateError

@@ -116,7 +116,7 @@ func longerPaths(ctx context.Context, l *Loaded) []string {
 	if err != nil || !(lengths.Spread > 0) {
 		return nil
 	}
-	now := l.Problem.Noise(proc.Method.Underdamped())
+	now := problem.Noise(l.Problem, proc.Method.Underdamped())
 	if !choose.Short(lengths, now) {
 		return nil
 	}
@@ -313,7 +313,7 @@ func sourceOf(f *run.Folder) *source {
 	}
 	// It is what was asked if it has the same keys, and the files that it names are where they were.
 	p, err := problem.Load(s.text, s.file, s.Variant, problem.ParseSettings(s.Settings...))
-	if err != nil || !sameKeys(p.Written(), m.Given) {
+	if err != nil || !sameKeys(p.Written(p.Resolved()), m.Given) {
 		return config
 	}
 	if _, err := p.Build(); err != nil {

@@ -87,7 +87,7 @@ func (p *Problem) Assemble() (*langevin.Process, error) {
 // buildSet builds the feasible set, and settles what follows from it: the names of a condition where it leaves numbers
 // open and has names for them, and the defaults of sequences. The error is a *KeyError.
 func buildSet(p *Problem) (constraint.Set, error) {
-	if err := p.checkColumns(); err != nil {
+	if err := checkColumns(p); err != nil {
 		return nil, err
 	}
 	set, err := p.Set.BuildGiven("set", p.Condition.Columns)
@@ -103,7 +103,7 @@ func buildSet(p *Problem) (constraint.Set, error) {
 	}
 	if names := set.Capabilities().HeldNames; len(p.Condition.Columns) == 0 && len(names) > 0 {
 		p.Condition.Columns = names
-		if err := p.checkColumns(); err != nil {
+		if err := checkColumns(p); err != nil {
 			return nil, err
 		}
 	}
@@ -145,7 +145,7 @@ func assemble(p *Problem, set constraint.Set) (proc *langevin.Process, err error
 	if w := p.Process.Walls; w != "" {
 		proc.Walls, _ = langevin.ParseWalls(w)
 	}
-	if proc.Potential, err = p.potential(p.Condition.Columns, set.Dim()); err != nil {
+	if proc.Potential, err = potential(p, p.Condition.Columns, set.Dim()); err != nil {
 		return nil, err
 	}
 	if p.Process.Landing.Rate.IsAuto() {
@@ -158,10 +158,10 @@ func assemble(p *Problem, set constraint.Set) (proc *langevin.Process, err error
 }
 
 // potential returns f of points in R^dim, of whose coordinates the last ones are those given; or a *KeyError.
-func (p *Problem) potential(given []string, dim int) (langevin.Potential, error) {
+func potential(p *Problem, given []string, dim int) (langevin.Potential, error) {
 	f, o, d := p.Potential, p.origins, dim-len(given)
 	if f.Kind != "formula" && f.Kind != "zero" && d < dim {
-		free, err := p.potential(nil, d)
+		free, err := potential(p, nil, d)
 		if err != nil {
 			return nil, err
 		}
@@ -447,13 +447,10 @@ func (f Potential) forceField(o origins, d int) (langevin.Potential, error) {
 
 const referenceKey = "network.reference"
 
-// Reference reads the conformation that network.reference names, for points in R^d; nil if
-// there is none. Of a file with several frames it is the first. The error is a *KeyError.
+// Reference reads the conformation that network.reference names, for points in R^d. Of a file with several frames it
+// is the first. The error is a *KeyError.
 func (p *Problem) Reference(d int) ([]float64, error) {
 	path := p.Network.Reference
-	if path == "" {
-		return nil, nil
-	}
 	frames, err := molecules.Read(path)
 	if err != nil {
 		return nil, p.fault(referenceKey, "%v", err)

@@ -198,7 +198,7 @@ func (p *Problem) RepulsionIsAuto(repels bool) bool {
 func (p *Problem) StepIsAuto() bool { return p.Sample.Step.IsAuto() || p.silent("sample.step") }
 
 // Noise returns what the file says of its schedule and friction.
-func (p *Problem) Noise(underdamped bool) choose.Noise {
+func Noise(p *Problem, underdamped bool) choose.Noise {
 	n := choose.Noise{Steps: p.Process.Steps, Horizon: p.Process.Horizon, Min: p.Process.Sigma.Min,
 		Max: p.Process.Sigma.Max, Friction: p.Process.Friction, Geometric: p.Process.Sigma.Schedule == "geometric",
 		Underdamped: underdamped}

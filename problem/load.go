@@ -266,14 +266,15 @@ func (p *Problem) merge(data []byte, where func(line int) string) error {
 		}
 	}
 	if written(body, "network", "kind") {
-		p.NetworkKind, _ = networks.Of(p.Network.Kind)
+		if p.Network.Kind != p.NetworkKind.Name {
+			p.NetworkKind, _ = networks.Of(p.Network.Kind)
+		}
 	} else {
 		p.Network.Options = over(p.Network.Options, network)
 	}
 	if !written(body, "process", "method") {
 		p.Process.Options = over(p.Process.Options, process)
-	} else {
-		was := p.MethodKind.Name
+	} else if was := p.MethodKind.Name; p.Process.Method != was {
 		p.MethodKind, _ = methods.Of(p.Process.Method)
 		if p.MethodKind.Name != was && !written(body, "process", "options") {
 			p.Process.Options = nil // another method has others

@@ -83,7 +83,7 @@ func (p *Problem) Redraw(settings Settings) (*Problem, error) {
 // checkUsed returns a *KeyError if a setting changes what proc, which draws, does not look at.
 func checkUsed(p *Problem, settings []Drawn, proc *langevin.Process) error {
 	for _, s := range settings {
-		why, _ := p.noEffect(s.Key, proc)
+		why, _ := noEffect(p, s.Key, proc)
 		if why != "" && s.Changed() && strings.HasPrefix(p.origin[s.Key], settingOrigin) {
 			return &KeyError{Origin: p.origin[s.Key], Key: s.Key, Fault: "it changes nothing: " + why}
 		}
@@ -128,7 +128,7 @@ func (p *Problem) Redrawn(m method.Method, proc *langevin.Process) (method.Metho
 // Drawn returns what q, which Redraw made of p, draws by: the keys that were set, and those that became others with
 // them. Both are resolved, and proc is q's process. A change that changes nothing is a *KeyError.
 func (p *Problem) Drawn(q *Problem, proc *langevin.Process) ([]Drawn, error) {
-	own, by := plain(p), plain(q)
+	own, by := plain(p.Resolved()), plain(q.Resolved())
 	out := []Drawn{}
 	keys := slices.DeleteFunc(slices.Clone(drawKeys), func(key string) bool { return key == optionKeys })
 	for _, name := range slices.Sorted(maps.Keys(joined(p.Process.Options, q.Process.Options))) {
@@ -146,10 +146,10 @@ func (p *Problem) Drawn(q *Problem, proc *langevin.Process) ([]Drawn, error) {
 	return out, checkUsed(q, out, proc)
 }
 
-// plain returns a problem as nested maps.
-func plain(p *Problem) map[string]any {
+// plain returns a resolved problem as nested maps.
+func plain(resolved []byte) map[string]any {
 	var m map[string]any
-	if err := yaml.Unmarshal(p.Resolved(), &m); err != nil {
+	if err := yaml.Unmarshal(resolved, &m); err != nil {
 		panic("problem: " + err.Error()) // what Resolved wrote
 	}
 	return m
@@ -275,10 +275,11 @@ func (p *Problem) Wrote(key string) bool {
 }
 
 // Written returns the keys that somebody wrote, in order, with their values and where each is from: a line of a file,
-// or a setting. Those of set, observe and variants are left out: what they describe has no defaults.
-func (p *Problem) Written() []Given {
+// or a setting. Those of set, observe and variants are left out: what they describe has no defaults. resolved is what
+// Resolved returns.
+func (p *Problem) Written(resolved []byte) []Given {
 	keys := slices.Sorted(maps.Keys(p.origin))
-	values := plain(p)
+	values := plain(resolved)
 	out := []Given{}
 	for _, key := range keys {
 		group, _, _ := strings.Cut(key, ".")

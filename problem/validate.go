@@ -41,7 +41,7 @@ const (
 )
 
 // checkColumns returns a *KeyError if the name of a condition is none that formulas can use.
-func (p *Problem) checkColumns() error {
+func checkColumns(p *Problem) error {
 	names := p.Condition.Columns
 	if len(names) > maxColumns {
 		return p.key(KeyConditionColumns, len(names), fmt.Sprintf("at most %d names", maxColumns))
@@ -327,7 +327,7 @@ var onSigma = []string{KeyProcessLandingMode, KeyProcessLandingRate, KeyProcessC
 
 // noEffect says why a key changes nothing, and which key decides that; "" where it changes something. Without a
 // process it looks at the keys of the file alone.
-func (p *Problem) noEffect(key string, proc *langevin.Process) (why, by string) {
+func noEffect(p *Problem, key string, proc *langevin.Process) (why, by string) {
 	kind, network := p.MethodKind, p.NetworkKind
 	for _, field := range kind.Idle {
 		if fieldKeys[field] == key || field == "Prior" && strings.HasPrefix(key, "uniform.") { // the chains behind it
@@ -372,7 +372,7 @@ func (p *Problem) Idle(proc *langevin.Process) (keys []string) {
 		if p.origin[k.Name] == "" {
 			continue
 		}
-		if why, _ := p.noEffect(k.Name, proc); why != "" {
+		if why, _ := noEffect(p, k.Name, proc); why != "" {
 			keys = append(keys, k.Name)
 		}
 	}
@@ -402,7 +402,7 @@ func (p *Problem) checkEffect(proc *langevin.Process) error {
 		if k.index == nil || p.origin[k.Name] == "" {
 			continue
 		}
-		why, by := p.noEffect(k.Name, proc)
+		why, by := noEffect(p, k.Name, proc)
 		value := reflect.ValueOf(p).Elem().FieldByIndex(k.index)
 		usual := reflect.ValueOf(Defaults()).Elem().FieldByIndex(k.index)
 		choice, _ := value.Interface().(Choice)

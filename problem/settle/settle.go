@@ -211,7 +211,7 @@ func (s *Settled) tune(ctx context.Context, rows *Rows, pool *parallel.Pool, rep
 	if kind.Velocity {
 		learning = choose.Velocity(m, kind.Kept/2, forward.Set.NewEvaluator(1).Exp == nil)
 	} else {
-		open := p.Noise(forward.Method.Underdamped())
+		open := problem.Noise(p, forward.Method.Underdamped())
 		open.Far = p.Prior == "uniform" || len(forward.Set.Capabilities().Held) > 0
 		open.Projected = forward.Method.Projected()
 		var noise choose.Noise
