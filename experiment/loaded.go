@@ -148,7 +148,7 @@ func (l *Loaded) rows() *settle.Rows {
 // domains makes the domain of x, with the faults that were found, that of (x, c) where there is a condition, and the
 // distances that samples are held against the data by.
 func (l *Loaded) domains(faults []string) (err error) {
-	files := l.Problem.Files()
+	files, names := l.Problem.Files(), l.Problem.Set.Coordinates()
 	observables, err := l.Problem.Observables(l.Data.D)
 	if err != nil {
 		return err
@@ -159,7 +159,7 @@ func (l *Loaded) domains(faults []string) (err error) {
 		set = constraint.At(set, l.Condition.Read.Mean)
 		all, train, held = l.Condition.points(all), l.Condition.points(train), l.Condition.points(held)
 	}
-	if names := l.Problem.Set.Coordinates(); names != nil {
+	if names != nil {
 		l.Data.Names = names
 	}
 	l.Data.Names = domain.Usable(l.Data.Names, set.Dim(), l.Problem.Condition.Columns)

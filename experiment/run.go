@@ -51,8 +51,8 @@ func (l *Loaded) Begin(f *run.Folder, source []byte, command []string) (*Run, er
 		}
 		data.Path = abs
 	}
-	asked, config := askedOf(l.Problem), l.Problem.Resolved()
-	given, files := l.Problem.Written(config), setFiles(l.Problem)
+	asked, files, config := askedOf(l.Problem), setFiles(l.Problem), l.Problem.Resolved()
+	given := l.Problem.Written(config)
 	if err := f.Write(run.ConfigFile, config); err != nil {
 		return nil, err
 	}

@@ -67,8 +67,10 @@ func (r *Run) Train(ctx context.Context, checkpoint string, o Observer) error {
 		return err
 	}
 	t.observer = o
-	if err := t.assign(); err != nil {
-		return err
+	if r.Group != nil {
+		if err := t.assign(); err != nil {
+			return err
+		}
 	}
 	if err := t.attach(); err != nil {
 		return err

@@ -32,20 +32,14 @@ func (p *Problem) Build() (*langevin.Process, error) {
 
 // On is Build on the set that Build made of the problem, or of one with the same set.
 func (p *Problem) On(set constraint.Set) (*langevin.Process, error) {
-	proc, err := process(p, set)
+	proc, err := assemble(p, set)
+	if err == nil {
+		err = placed(p, proc.Validate())
+	}
 	if err != nil {
 		return nil, err
 	}
 	return proc, check(p, proc)
-}
-
-// process is assemble with a process that can run.
-func process(p *Problem, set constraint.Set) (*langevin.Process, error) {
-	proc, err := assemble(p, set)
-	if err != nil {
-		return nil, err
-	}
-	return proc, placed(p, proc.Validate())
 }
 
 // fieldKeys are the keys of the fields that errors of lower floors and method.Kind.Idle name.
@@ -353,11 +347,10 @@ func (p *Problem) BuildChains() (*langevin.Chains, error) {
 		return nil, p.key("sample.method", c.Method, "splitting, chmc, ULLA, OLLA, ULLA-P or OLLA-P")
 	}
 	q.MethodKind, _ = methods.Of(q.Process.Method)
-	set, err := buildSet(&q)
-	if err != nil {
-		return nil, err
+	proc, err := q.Assemble()
+	if err == nil {
+		err = placed(&q, proc.Validate())
 	}
-	proc, err := process(&q, set)
 	if err != nil {
 		return nil, err
 	}

@@ -146,7 +146,7 @@ func Source(name string) (data []byte, origin string, err error) {
 func Load(data []byte, origin, variant string, settings Settings) (*Problem, error) {
 	p := Defaults()
 	p.origin, p.layer, p.file = map[string]string{}, map[string]int{}, origin
-	p.variant, p.settings = variant, settings.Texts()
+	p.variant, p.settings = variant, settings
 	if err := p.merge(data, func(line int) string { return fmt.Sprintf("%s:%d", origin, line) }); err != nil {
 		return nil, err
 	}

@@ -57,12 +57,12 @@ type asked struct {
 	written  map[string]map[string]string // the origins of the keys of each variant
 	chosen   []choose.Choice              // keys that follow from the set
 	variant  string                       // of Load
-	settings []string                     // of Load
+	settings Settings                     // of Load
 	shared   bool                         // with other problems
 }
 
 // Asked returns the variant and the settings that Load read the problem with.
-func (a asked) Asked() (variant string, settings []string) { return a.variant, a.settings }
+func (a asked) Asked() (variant string, settings []string) { return a.variant, a.settings.Texts() }
 
 // origins say where the keys of a problem were written.
 type origins struct {

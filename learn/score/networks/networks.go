@@ -34,12 +34,6 @@ func Of(name string) (score.Kind, bool) {
 	return score.Kind{}, false
 }
 
-// Refers reports whether the network of a name reads a reference.
-func Refers(kind string) bool {
-	k, _ := Of(kind)
-	return k.Refers
-}
-
 // A KindError says that there is no network of a name, or none for the points.
 type KindError struct{ Kind, Want string }
 
