@@ -131,11 +131,12 @@ func TestMethodOfOnesOwnResumes(t *testing.T) {
 // The doctor asks a method of one's own where it leaves the data and what it costs; what
 // it says of a process it does not say of a method that follows none.
 func TestExamineMethodOfOnesOwn(t *testing.T) {
-	for steps, want := range map[string]check.Status{
+	for steps, want := range testkit.Ordered(map[string]check.Status{
 		"process.horizon=3": check.Pass, "process.horizon=0.2": check.Warn,
-	} {
+	}) {
 		r := denoised(t, steps)
 		report := testkit.Must(Examine(context.Background(), r.Problem, r.Pool, nil))
+		keepFindings(t, report)
 		found := map[string]check.Finding{}
 		for _, f := range report.Findings {
 			found[f.Check] = f

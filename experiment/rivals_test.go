@@ -118,6 +118,7 @@ func TestRivals(t *testing.T) {
 func TestExamineRivals(t *testing.T) {
 	r := bowl(t, bowlSet, "process.method=projected")
 	report := testkit.Must(Examine(context.Background(), r.Problem, r.Pool, nil))
+	keepFindings(t, report)
 	for _, f := range report.Findings {
 		switch f.Check {
 		case "landing rate", "forward paths", "offset", "repulsion":

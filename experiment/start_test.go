@@ -160,6 +160,7 @@ func TestExamineAutoPrior(t *testing.T) {
 		p, err := problem.Load(data, origin, "fixed", problem.ParseSettings("prior=auto", "process.horizon="+c.horizon))
 		testkit.OK(t, err)
 		r := testkit.Must(Examine(context.Background(), p, pool, nil))
+		keepFindings(t, r)
 		var all strings.Builder
 		for _, f := range r.Findings {
 			all.WriteString(f.Check + ": " + f.Message + "\n")

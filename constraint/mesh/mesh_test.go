@@ -102,8 +102,9 @@ func read(t testing.TB, name string, data []byte) (*Mesh, error) {
 }
 
 func TestRead(t *testing.T) {
-	for name, data := range files() {
+	for name, data := range testkit.Ordered(files()) {
 		m := testkit.Must(read(t, name, data))
+		testkit.Keep(t, "%s %.6g %v", name, m.Vertices, m.Faces)
 		if strings.HasSuffix(name, ".stl") { // vertices are numbered as the triangles come
 			got := fmt.Sprint(m.Merged, len(m.Vertices)/3, math.Round(1e12*m.Volume()), m.Area())
 			testkit.Equal(t, got, "28 8 1e+12 6", "%s", name)
@@ -292,6 +293,7 @@ func TestReadFaults(t *testing.T) {
 			"line 2: a line of more than"},
 	} {
 		_, err := read(t, c.name, c.data)
+		testkit.KeepValue(t, err.Error())
 		if fault.KindOf(err) != fault.Data || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v; want %q", err, c.want)
 		}

@@ -1,9 +1,8 @@
 // Package export writes what a run learned as files that other programs read: the score as an ONNX model, as a
-// PyTorch module, and as a folder for a model hub; its metrics as events for TensorBoard, those of a training also
-// while it goes (Board).
+// PyTorch module, and as a folder for a model hub.
 //
 // What models hold is the score s_θ(x, p̃, t), network and reading together. Neither Σ nor the process is in
-// them: samples are drawn by package experiment. Nothing but a Board changes a run folder.
+// them: samples are drawn by package experiment. Nothing changes a run folder.
 package export
 
 import (
