@@ -98,18 +98,13 @@ func checkParts(p *Problem, set constraint.Set) error {
 	if n := p.Process.Steps; n > langevin.MaxSteps { // before anything is done for each step
 		return p.key(KeyProcessSteps, n, fmt.Sprintf("at most %d steps", langevin.MaxSteps))
 	}
-	if err := checkWords(p); err != nil {
+	if err := checkKeys(p, func(k Key) bool { return k.Words != nil && !AnyCase(k.Name) }); err != nil {
 		return err
 	}
 	if p.MethodKind.New == nil {
 		return p.key(KeyProcessMethod, p.Process.Method, methods.Names())
 	}
 	return p.Potential.foreign(p.origins)
-}
-
-// checkWords returns a *KeyError if a text is none of the words of its key.
-func checkWords(p *Problem) error {
-	return checkKeys(p, func(k Key) bool { return k.Words != nil && !AnyCase(k.Name) })
 }
 
 // checkRanges returns a *KeyError if a number is out of its range.
