@@ -260,9 +260,13 @@ func ThisBuild() Build {
 		Arch: runtime.GOARCH}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
-		b.Version = cmp.Or(b.Version, "unknown")
-		return b
+		info = &debug.BuildInfo{Main: debug.Module{Version: "unknown"}}
 	}
+	return b.with(info)
+}
+
+// with fills in what Go recorded of the build, where the linker set nothing else.
+func (b Build) with(info *debug.BuildInfo) Build {
 	for _, s := range info.Settings {
 		switch s.Key {
 		case "vcs.revision":

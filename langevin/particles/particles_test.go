@@ -113,6 +113,10 @@ func TestKnownLaws(t *testing.T) {
 		if r.Effective < n/2 || math.Abs(r.LogShare-c.share) > 0.25 {
 			t.Errorf("%s: ln share %.3f; expected %.3f; %+v", c.name, r.LogShare, c.share, r)
 		}
+		later := options(c.cut, 1, 1)
+		later.First = 5
+		few, some, err := Draw(t.Context(), later, 20)
+		testkit.KeepValue(t, []any{some, few, fmt.Sprint(err)})
 		again, _, _ := Draw(t.Context(), options(c.cut, 3, 1), n)
 		if !slices.Equal(x, again) {
 			t.Errorf("%s: three workers give other bytes than two", c.name)

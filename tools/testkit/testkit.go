@@ -240,7 +240,7 @@ func Keep(t testing.TB, format string, v ...any) {
 		t.Cleanup(func() {
 			got := texts[t.Name()].String()
 			if delete(texts, t.Name()); runtime.GOARCH == "amd64" {
-				Kept(t, filepath.Join(home, "testdata", t.Name()+".txt"), got)
+				Kept(t, filepath.Join(home, "testdata", strings.ReplaceAll(t.Name(), "/", "-")+".txt"), got)
 			}
 		})
 	}

@@ -194,7 +194,8 @@ class Run:
         """Writes metrics() as events for TensorBoard into a folder (None: "tensorboard" of the run folder) and returns it.
 
         Tags are kind/field, such as epoch/loss; the step is the epoch. Of the worst values of components it has the
-        largest. Events of earlier calls are replaced, so that a call during training shows how far it is.
+        largest. Events of earlier calls are replaced (files that end in .landing), so that a call during training shows
+        how far it is.
 
         Raises UsageError if tensorboard is not installed.
         """
@@ -205,9 +206,9 @@ class Run:
         except ImportError:
             raise UsageError("tensorboard is not installed: pip install tensorboard") from None
         to = self.path / "tensorboard" if folder is None else Path(folder)
-        for earlier in to.glob("events.out.tfevents.*"):
+        for earlier in to.glob("events.out.tfevents.*.landing"):
             earlier.unlink()
-        writer = EventFileWriter(str(to))
+        writer = EventFileWriter(str(to), filename_suffix=".landing")
         for metric in self.metrics():
             of = dataclasses.asdict(metric)
             for field in of.keys() - {"kind", "epoch"}:
