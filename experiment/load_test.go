@@ -71,9 +71,6 @@ func TestExamineTellsMeshes(t *testing.T) {
 			t.Fatal(err)
 		}
 		keepFindings(t, r)
-		if len(r.Data) != 1 || !strings.Contains(r.Data[0], "7 joints turn, 0 slide; it reaches at most 0.9") {
-			t.Errorf("%s: understood %q", robot, r.Data)
-		}
 		told := warned(r, "robot")
 		if meshes != strings.Contains(told, "mesh") || !meshes && told != "" {
 			t.Errorf("%s: %q", robot, told)

@@ -265,7 +265,7 @@ func ThisBuild() Build {
 	return b.with(info)
 }
 
-// with returns the build with what Go knows of it, where the linker was told nothing else.
+// with fills in what Go recorded of the build, where the linker set nothing else.
 func (b Build) with(info *debug.BuildInfo) Build {
 	for _, s := range info.Settings {
 		switch s.Key {

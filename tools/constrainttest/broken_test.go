@@ -88,9 +88,8 @@ func TestFaultsAreFound(t *testing.T) {
 			if found != (name != "none") || found != (err != nil) {
 				t.Errorf("%s: found %v, %v\n%.2000s", name, found, err, out)
 			}
-			lines := strings.Split(place.ReplaceAllString(string(out), ""), "\n")
-			slices.Sort(lines) // the suite's order is that of a map
-			testkit.KeepValue(t, lines)
+			said := strings.SplitSeq(place.ReplaceAllString(string(out), ""), "\n")
+			testkit.KeepValue(t, slices.Sorted(said)) // the suite's order is that of a map
 		}
 	}
 }
