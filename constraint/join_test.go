@@ -53,7 +53,7 @@ func TestJoined(t *testing.T) {
 	stiefel := testkit.Must(zoo.NewStiefel(3, 2))
 	chain := testkit.Must(zoo.NewChain(2, []float64{1, 1.5, 1}, nil, true))
 	lens := written(3, "norm(x) = 1", "g:x[0] <= 0.4", "g:x[1]*x[2] <= 0.3")
-	for name, s := range map[string]constraint.Set{
+	for name, s := range testkit.Ordered(map[string]constraint.Set{
 		"spheres":              constraint.Product(sphere, zoo.Sphere{D: 2, R: 2}),
 		"torus × sphere × box": constraint.Product(torus, sphere, box),
 		"O(3) × sphere":        constraint.Product(o3, sphere),
@@ -81,7 +81,9 @@ func TestJoined(t *testing.T) {
 			written(3, "g:x[1] <= 0.3")),
 		"edge of a product":   constraint.Edge(constraint.Product(sphere, box), 1),
 		"sphere in a product": constraint.EqualitiesOf(constraint.Product(box, sphere)),
-	} {
+	}) {
+		c := s.Capabilities()
+		testkit.KeepValue(t, []any{name, c.Name, c.Work, c.Support, c.Names, c.Parts, c.Held})
 		t.Run(name, func(t *testing.T) { constrainttest.Run(t, s, constrainttest.Options{Points: 8}) })
 	}
 }

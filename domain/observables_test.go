@@ -2,6 +2,7 @@ package domain
 
 import (
 	"bytes"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -226,5 +227,63 @@ func TestParquet(t *testing.T) {
 		if err := (&Domain{}).Writer(".parquet")(&plain, rows); err != nil || plain.Len() == 0 {
 			t.Error(err)
 		}
+	}
+}
+
+// What a domain does with points it does with those of points with a condition, which files keep.
+func TestGiven(t *testing.T) {
+	said := func(what string) func(c Canvas, v View) {
+		return func(_ Canvas, v View) { testkit.Keep(t, "%s %d %v %v", what, v.Dim, v.Data, v.Samples) }
+	}
+	rows := func(x []float64) arrayfile.Rows { return arrayfile.RowsOf(x, 4) }
+	x := []float64{1, 2, 1. / 3, 40, -3, 0.5, 0.25, 10, 2, 2, 0.75, 30}
+	of := &Domain{
+		Distance:    &Distance{Marks: func(x []float64) []float64 { return append([]float64{-1}, x...) }},
+		Observables: plane(), Draw: said("draw"), Scene: said("scene"),
+		Find: func(x []float64) []Finding { return []Finding{{Note: fmt.Sprint(x)}} },
+		Lay: func(x []float64) (out []float64) { // three numbers a point
+			for i := 0; i < len(x); i += 2 {
+				out = append(out, x[i], x[i+1], x[i]*x[i+1])
+			}
+			return out
+		},
+		Table: &Table{Header: []string{"i", "a", "b"}, Format: "%.2f",
+			Lines: func(x []float64, first int) (out []float64) { // two a point
+				for i := range len(x) / 2 {
+					out = append(out, float64(first+i), x[2*i], x[2*i+1], float64(first+i), x[2*i+1], x[2*i])
+				}
+				return out
+			}},
+		Writers: map[string]Writer{".npy": writeCSV, ".xyz": writeCSV, ".parquet": writeParquet},
+	}
+	scale := GivenScale(x, 2, 2)
+	testkit.Keep(t, "scale %.12g, of what does not vary %.12g, no rows %v", scale,
+		GivenScale([]float64{1, 5, 2, 1, 5, 4}, 1, 2), GivenScale(nil, 1, 2))
+	for _, names := range [][]string{{"p", "q"}, {"x0", "x1"}} {
+		for _, own := range []*Domain{of, {}, {Lay: of.Lay, Writers: map[string]Writer{}}} {
+			g := Given(own, 2, names, scale)
+			testkit.Keep(t, "%q laid %.12g, table %q", names, g.Lay(x), g.Table.Header)
+			if own.Find != nil {
+				values := make([]float64, 6)
+				g.Observables.Values(values, x, 3)
+				testkit.Keep(t, "%v, %.12g, %v", g.Distance.Marks(x), values, g.Find(x))
+				g.Draw(nil, View{Dim: 4, Data: x, Samples: x[:8]})
+				g.Scene(nil, View{Dim: 4, Data: x[4:], Samples: x})
+			}
+			for _, ext := range []string{".csv", ".xyz", ".npy", ".parquet"} {
+				if write := g.Writer(ext); write != nil {
+					var b bytes.Buffer
+					testkit.OK(t, write(&b, rows(x)))
+					testkit.Keep(t, "%s %q", ext, b.String())
+				}
+			}
+		}
+	}
+	testkit.Equal(t, of.Distance.Marks(x[:2])[0], -1) // the domain is as it was
+	long := strings.Repeat("x", 100)
+	for _, names := range [][]string{{"a", "b"}, {"a", "a"}, {"a", ""}, {"a", "1"}, {"a", "é"}, {"a", "x,"},
+		{"a", "NaN"}, {"a", "o"}, {"a"}, {"a", "b", "c"}, {long, "b"}, {long + "x", "b"}, {"a", "_b"}, {"a", "b\t"},
+		{"a", "inf"}} {
+		testkit.Keep(t, "usable %q of %q", Usable(names, 2, []string{"o"}), names)
 	}
 }

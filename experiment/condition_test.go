@@ -406,7 +406,7 @@ func TestEvaluateUnderCondition(t *testing.T) {
 	if g := r.Reference().Conditional(right); g.Pairs.N != 199 {
 		t.Errorf("with one lost there are %d pairs", g.Pairs.N)
 	}
-	page := reportOf(t, r, right, v)
+	page := keptReport(t, r, right, v)
 	testkit.Contains(t, page, "r from 1", "the report says nothing of the condition")
 	for _, ext := range []string{".csv", ".npy"} {
 		testkit.InBlocks(t, ext, r.Domain.Writer(ext), right.X, 5)

@@ -53,7 +53,7 @@ func TestMemoriserShows(t *testing.T) {
 	x := append([]float64(nil), e.TrainRows...)
 	v, err := e.Evaluate(t.Context(), &judge.Samples{X: x, Dim: 3, Lost: make([]bool, len(x)/3)}, train.State{}, nil)
 	testkit.OK(t, err)
-	if v.Nearest.Copied != 1 || v.Nearest.Ratio != 0 {
+	if testkit.KeepValue(t, v); v.Nearest.Copied != 1 || v.Nearest.Ratio != 0 {
 		t.Errorf("copied share %v, ratio %v", v.Nearest.Copied, v.Nearest.Ratio)
 	}
 	if f := v.Verdict.Findings; len(f) == 0 || f[0].Code != verdict.Copies {
@@ -180,6 +180,7 @@ func TestFloor(t *testing.T) {
 	testkit.OK(t, err)
 	want := metric.NoiseFloor(e.TrainRows, 3, n, 20, e.Problem.Seed,
 		func(y []float64) float64 { return metric.EarthJSD(y, e.Data.X) })
+	testkit.KeepValue(t, v)
 	testkit.Equal(t, v.JSD.Floor.Mean, want.Mean, "floor %v", v.JSD.Floor)
 }
 

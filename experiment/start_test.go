@@ -151,22 +151,13 @@ func TestExamineAutoPrior(t *testing.T) {
 		t.Skip("two tests of a thousand points")
 	}
 	pool := testkit.Pool(t, 2)
-	for _, c := range []struct{ horizon, says, terminal string }{
-		{"0.01", "prior: auto is empirical: forward paths do not end in the uniform law", "nothing to compare"},
-		{"40", "prior: auto is uniform: forward paths cannot be told", "paths end in the prior"},
-	} {
+	for _, horizon := range []string{"0.01", "40"} {
 		data, origin, err := problem.Source("demo")
 		testkit.OK(t, err)
-		p, err := problem.Load(data, origin, "fixed", problem.ParseSettings("prior=auto", "process.horizon="+c.horizon))
+		p, err := problem.Load(data, origin, "fixed", problem.ParseSettings("prior=auto", "process.horizon="+horizon))
 		testkit.OK(t, err)
 		r := testkit.Must(Examine(context.Background(), p, pool, nil))
-		var all strings.Builder
-		for _, f := range r.Findings {
-			all.WriteString(f.Check + ": " + f.Message + "\n")
-		}
-		if !strings.Contains(all.String(), c.says) || !strings.Contains(all.String(), c.terminal) {
-			t.Errorf("horizon %s:\n%s", c.horizon, all.String())
-		}
+		keepFindings(t, r)
 	}
 }
 

@@ -246,7 +246,7 @@ func TestNothingTrained(t *testing.T) {
 func TestSeams(t *testing.T) {
 	pool := testkit.Pool(t, 1)
 	file := filepath.Join(t.TempDir(), "two angles.csv")
-	for name, c := range map[string]struct {
+	for name, c := range testkit.Ordered(map[string]struct {
 		reach float64 // of the second column
 		set   string
 		want  string
@@ -254,7 +254,7 @@ func TestSeams(t *testing.T) {
 		"two":  {179.8, "{kind: euclidean, dim: 2}", "x[0], x[1] take all angles of a circle, in degrees"},
 		"one":  {120, "{kind: euclidean, dim: 2}", "x[0] takes all angles of a circle, in degrees"},
 		"line": {179.8, `{dim: 2, equality: [{name: line, expr: "x[0] = x[1]"}]}`, ""},
-	} {
+	}) {
 		var rows strings.Builder
 		for i := range 120 {
 			u := 2*float64(i)/119 - 1
@@ -267,6 +267,7 @@ func TestSeams(t *testing.T) {
 		if r == nil {
 			t.Fatal(err)
 		}
+		keepFindings(t, r)
 		told := warned(r, "angles")
 		l := testkit.Must(Load(t.Context(), p, pool, nil))
 		faults := strings.Join(l.Domain.Faults, "\n")

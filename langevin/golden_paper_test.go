@@ -8,25 +8,23 @@ import (
 	"github.com/landing-diffusion/landing/tools/testkit"
 	"github.com/landing-diffusion/landing/tools/testkit/golden"
 	"github.com/landing-diffusion/landing/tools/testkit/papercase"
-	"github.com/landing-diffusion/landing/tools/testkit/reference"
 )
 
 // Three steps of every method in the paper's convention, both ways, with the options
 // that the reference's golden files have not: curvature, ε, the paper's walls with 0, 1 and
-// 2 active, and a potential. The numbers are those of the paper's lines (package reference).
+// 2 active, and a potential. The numbers are those of the paper's lines (package papercase).
 func TestGoldenPaper(t *testing.T) {
-	var want reference.PaperGolden
+	var want papercase.Golden
 	golden.ReadJSON(t, "paper.json", &want)
-	for _, c := range reference.PaperCases() {
-		t.Run(c.Name, func(t *testing.T) {
-			p := testkit.Must(papercase.Process(c))
-			const d, N = reference.PaperDim, reference.PaperSteps
+	for name, p := range papercase.Processes() {
+		t.Run(name, func(t *testing.T) {
+			const d, N = papercase.Dim, papercase.Steps
 			n := len(want.Start)
 			s, at := p.NewStepper(n), geometry.New(p.Set, n, p.Repulsion)
 			start := slices.Concat(want.Start...)
 			noise := func(k int) (ζ []float64) {
 				for i := range n {
-					ζ = append(ζ, reference.PaperNoise(i, k)...)
+					ζ = append(ζ, papercase.Noise(i, k)...)
 				}
 				return ζ
 			}
@@ -49,10 +47,10 @@ func TestGoldenPaper(t *testing.T) {
 			for k := range N {
 				next := make([]float64, n*d)
 				testkit.Must(s.Forward(next, x, prev, noise(k), failed, n, k))
-				check("forward", k+1, next, want.Forward[c.Name])
+				check("forward", k+1, next, want.Forward[name])
 				x, prev = next, x
 			}
-			if c.Name == "OLLA explicit" {
+			if name == "OLLA explicit" {
 				testkit.Must(s.Terminal(x, failed, n))
 				golden.Near(t, "terminal projection", x, slices.Concat(want.Terminal...))
 			}
@@ -60,7 +58,7 @@ func TestGoldenPaper(t *testing.T) {
 			for k := N - 1; k >= 0; k-- {
 				next := make([]float64, n*d)
 				testkit.Must(s.Backward(next, x, after, noise(k), failed, n, k, papercase.Score{}))
-				check("backward", k, next, want.Backward[c.Name])
+				check("backward", k, next, want.Backward[name])
 				x, after = next, x
 			}
 			if slices.Contains(failed, true) {

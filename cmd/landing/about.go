@@ -6,7 +6,6 @@ import (
 	"io"
 	"maps"
 	"slices"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -52,15 +51,13 @@ func runRecipes(_ context.Context, _ *app, _ noFlags, args []string) (answer, er
 		all = append(all, r)
 	}
 	return answer{recipeList{all}, func(w io.Writer) {
-		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 		for _, r := range all {
 			data := "needs --data FILE"
 			if r.Data == "demo" {
 				data = "data in the binary"
 			}
-			fmt.Fprintf(t, "%s\t%s\t%s\t%s\tvariants %v\n", r.Name, r.Title, r.Method, data, r.Variants)
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\tvariants %v\n", r.Name, r.Title, r.Method, data, r.Variants)
 		}
-		t.Flush()
 	}}, nil
 }
 

@@ -80,7 +80,7 @@ func runCompare(ctx context.Context, a *app, o *compareOptions, args []string) (
 			return answer{}, err
 		}
 	}
-	return answer{c, func(w io.Writer) { c.WriteText(w, columns(a.out.stdout)) }}, nil // into memory
+	return answer{c, func(w io.Writer) { c.WriteText(w) }}, nil // into memory
 }
 
 // writer returns what writes a comparison of runs to a file, by how its name ends.

@@ -83,14 +83,14 @@ func messageOf(line string) event {
 	return event{Event: eventMessage, Level: levelInfo, Message: line}
 }
 
-// result prints v as JSON if asked to, and otherwise what write writes.
+// result prints v as JSON if asked to, and otherwise what write writes, tables in lines with tabs.
 func (c *console) result(v any, write func(w io.Writer)) error {
 	if c.json {
 		return c.object(v)
 	}
 	var b bytes.Buffer
 	write(&b)
-	_, err := io.WriteString(c.stdout, text.Fold(text.Printable(b.String()), columns(c.stdout)))
+	_, err := io.WriteString(c.stdout, text.Layout(text.Printable(b.String()), columns(c.stdout)))
 	return unlessLeft(err)
 }
 

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -115,7 +114,7 @@ func runDistill(ctx context.Context, a *app, o *distillOptions, args []string) (
 	if err := f.AmendManifest(func(m *run.Manifest) { m.Teacher, m.Asked = &from, nil }); err != nil {
 		return answer{}, err
 	}
-	last, err := a.fit(ctx, r, "", false)
+	last, err := a.fit(ctx, r, "")
 	if err != nil {
 		return answer{}, err
 	}
@@ -140,17 +139,15 @@ func runDistill(ctx context.Context, a *app, o *distillOptions, args []string) (
 }
 
 func (d *distilled) print(w io.Writer) {
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tw, "evaluations\tdistance\tover teacher's\tworst violation\tfailed\tseconds\t")
+	fmt.Fprintln(w, "evaluations\tdistance\tover teacher's\tworst violation\tfailed\tseconds\t")
 	row := func(c experiment.Counted, who string) {
-		fmt.Fprintf(tw, "%.4g\t%.4f\t%.2f\t%.2g\t%d\t%.2f\t%s\n", c.Evaluations, float64(c.Distance), float64(c.Ratio),
+		fmt.Fprintf(w, "%.4g\t%.4f\t%.2f\t%.2g\t%d\t%.2f\t%s\n", c.Evaluations, float64(c.Distance), float64(c.Ratio),
 			float64(c.Violation), c.Failed, c.Seconds, who)
 	}
 	row(d.Of, "the teacher")
 	for _, c := range d.Samples {
 		row(c, "")
 	}
-	tw.Flush()
 	fmt.Fprintf(w, "%s\n", d.Verdict)
 	if d.Remedy != nil {
 		fmt.Fprintf(w, "try:   %s\n", d.Remedy)

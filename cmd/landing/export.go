@@ -28,7 +28,7 @@ import (
 type exportOptions struct {
 	export.Source
 	outFile                  // of scores
-	onnx, torch, hub, board  string
+	onnx, torch, hub         string
 	scores, precision        string
 	checkpoint, data         string
 	network, reference, hide bool
@@ -39,7 +39,6 @@ func (o *exportOptions) flags(f *pflag.FlagSet) {
 	f.StringVar(&o.onnx, "onnx", "", "file to write the score to as an ONNX model")
 	f.StringVar(&o.torch, "torch", "", "folder to make for PyTorch; prints the module that reads it")
 	f.StringVar(&o.hub, "hub", "", "folder to make for a model hub")
-	f.StringVar(&o.board, "tensorboard", "", "folder to make for TensorBoard: the numbers of metrics")
 	f.StringVar(&o.scores, "scores", "", "file with rows to evaluate the score at: .npy, .npz, .csv or .parquet")
 	o.outFile.flags(f, "scores.npy", "file to write the scores to")
 	f.BoolVar(&o.network, "network", false, "describe the network to other programs, and write nothing")
@@ -70,8 +69,7 @@ func (o *exportOptions) targets(ctx context.Context) []target {
 		return export.Files{"": file}, err
 	}
 	all := []target{{"onnx", o.onnx, false, onnx}, {"torch", o.torch, true, o.Torch},
-		{"hub", o.hub, true, func() (export.Files, error) { return o.Hub(o.reference) }},
-		{"tensorboard", o.board, true, o.TensorBoard}}
+		{"hub", o.hub, true, func() (export.Files, error) { return o.Hub(o.reference) }}}
 	if o.scores != "" {
 		all = append(all, target{"scores", o.path, false, func() (export.Files, error) { return o.score(ctx) }})
 	}
@@ -101,8 +99,7 @@ func (o *exportOptions) check(given func(flag string) bool, _ []string) error {
 	case o.network && len(targets) > 0:
 		return usage("--network describes the network alone; expected it without other outputs")
 	case !o.network && len(targets) == 0:
-		return usage("nothing to write; expected --onnx FILE, --torch DIR, --hub DIR, --tensorboard DIR or --scores " +
-			"ROWS")
+		return usage("nothing to write; expected --onnx FILE, --torch DIR, --hub DIR or --scores ROWS")
 	case o.onnx != "" && !strings.EqualFold(filepath.Ext(o.onnx), ".onnx"):
 		return badFlag("onnx", o.onnx, "a file that ends in .onnx")
 	}
@@ -117,7 +114,7 @@ func (o *exportOptions) check(given func(flag string) bool, _ []string) error {
 			continue
 		}
 		if err := run.Free(t.path); err != nil && t.folder {
-			return keeps("export", err)
+			return keeps("export", "", err)
 		} else if err != nil {
 			return err
 		}
@@ -127,7 +124,7 @@ func (o *exportOptions) check(given func(flag string) bool, _ []string) error {
 
 // exported is a file or folder that export wrote, as --json prints it.
 type exported struct {
-	Kind  string `json:"kind"` // onnx, torch, hub, tensorboard or scores
+	Kind  string `json:"kind"` // onnx, torch, hub or scores
 	Path  string `json:"path"`
 	Bytes int    `json:"bytes"`
 }
@@ -153,7 +150,7 @@ type scored struct {
 func exportVerb(a *app) *cobra.Command {
 	return command(a, &cobra.Command{
 		Use:   "export RUN",
-		Short: "Write a run for other programs: ONNX, PyTorch, a model hub, TensorBoard, scores of rows",
+		Short: "Write a run for other programs: ONNX, PyTorch, a model hub, scores of rows",
 		Long: `export writes the averaged score network of a run: score(x, t), or score(x, p, t) with a momentum, for
 rows of points with a time each. docs/exports.md says how closely the programs agree.
 
@@ -183,7 +180,7 @@ func runExport(ctx context.Context, a *app, o *exportOptions, args []string) (an
 		n, err := experiment.Describe(r, o.checkpoint)
 		return answer{n, func(w io.Writer) { printNetwork(w, n) }}.unless(err)
 	}
-	if o.checkpoint == "" && o.onnx+o.torch+o.hub+o.board != "" && r.Folder.Busy() == run.Held {
+	if o.checkpoint == "" && o.onnx+o.torch+o.hub != "" && r.Folder.Busy() == run.Held {
 		return answer{}, fault.Errorf(fault.Run, r.Folder.Dir, "another process is working on this run, which "+
 			"changes its weights; wait for its end, or name a checkpoint that stays (--checkpoint)")
 	}

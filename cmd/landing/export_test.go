@@ -12,24 +12,20 @@ import (
 	"github.com/landing-diffusion/landing/domain/dataset"
 	"github.com/landing-diffusion/landing/experiment/run"
 	"github.com/landing-diffusion/landing/tools/testkit"
-	"github.com/landing-diffusion/landing/tools/testkit/onnxrun"
 )
 
 // export writes what it says, keeps what is there, and refuses by name what it cannot write.
 func TestExport(t *testing.T) {
 	dir := t.TempDir()
 	ok(t, dir, append([]string{"train", "demo", "--variant=fixed",
-		"--out", "r", "--tensorboard", "--set", "prior=uniform"},
+		"--out", "r", "--set", "prior=uniform"},
 		tiny...)...)
 	v := wantJSON(t, ok(t, dir, "export", "r", "--onnx", "a.onnx", "--torch", "t", "--license", "mit", "--json"))
 	if written := v["written"].([]any); len(written) != 2 || written[0].(map[string]any)["path"] != "a.onnx" {
 		t.Errorf("got %v", v)
 	}
 	file := testkit.Must(os.ReadFile(filepath.Join(dir, "a.onnx")))
-	m, err := onnxrun.Decode(file)
-	if err != nil || m.Metadata["license"] != "mit" || len(m.Inputs) != 3 || m.Inputs[0].Type != 11 {
-		t.Errorf("%v, %v, %v", m.Metadata, m.Inputs, err)
-	}
+	testkit.Contains(t, string(file), "\x0a\x07license\x12\x03mit", "the licence as an entry of metadata")
 	testkit.Contains(t, ok(t, dir, "export", "r", "--torch", "u").stdout, "class Score(torch.nn.Module)",
 		"the loader is not printed")
 	ok(t, dir, "export", "r", "--onnx", "a.onnx", "--float32", "--force")
@@ -60,16 +56,6 @@ func TestExport(t *testing.T) {
 		if got.code != c.code || !strings.Contains(got.stderr, c.want) {
 			t.Errorf("export %v: exit %d, want %d and %q\n%s", c.args, got.code, c.code, c.want, got.stderr)
 		}
-	}
-	ok(t, dir, "export", "r", "--tensorboard", "board")
-	events, err := os.ReadFile(filepath.Join(dir, "board", "events.out.tfevents.0000000001.landing"))
-	if err != nil || !strings.Contains(string(events), "epoch/loss") {
-		t.Errorf("no losses among the events, %v", err)
-	}
-	// Those of a training stand in the run folder; going on adds a file.
-	ok(t, dir, "train", "r", "--set", "train.epochs=4")
-	if files, err := os.ReadDir(filepath.Join(dir, "r", run.EventsDir)); err != nil || len(files) != 2 {
-		t.Errorf("events of two sessions are in %v, %v", files, err)
 	}
 	f := &run.Folder{Dir: filepath.Join(dir, "r")}
 	testkit.OK(t, f.Lock())

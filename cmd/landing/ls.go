@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -73,8 +72,7 @@ func printRuns(w io.Writer, runs []inventory.Entry, now time.Time) {
 		fmt.Fprintln(w, "no runs")
 		return
 	}
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "run\tstate\tepochs\ttrained\tdistance\tverdict\tage\tsize\tproblem")
+	fmt.Fprintln(w, "run\tstate\tepochs\ttrained\tdistance\tverdict\tage\tsize\tproblem")
 	for _, e := range runs {
 		epochs, age, trained := "–", "–", "–"
 		if e.Epochs > 0 {
@@ -92,10 +90,9 @@ func printRuns(w io.Writer, runs []inventory.Entry, now time.Time) {
 		if e.Method != "" {
 			about += ", " + e.Method
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", text.Line(text.Shell(e.Run)), e.State, epochs, trained,
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", text.Line(text.Shell(e.Run)), e.State, epochs, trained,
 			far(e.Distance), judged(e.Distance), age, text.SI(float64(e.Bytes))+"B", text.Line(about))
 	}
-	t.Flush()
 	for _, e := range runs {
 		if e.Why != "" && e.State != inventory.Finished {
 			fmt.Fprintf(w, "%s: %s\n", text.Shell(e.Run), text.Line(e.Why))

@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"regexp"
 	"runtime/debug"
 	"slices"
 	"strconv"
@@ -206,6 +207,9 @@ type app struct {
 	lost     bool        // it ended by an internal error
 }
 
+// A lineBreak is one within a paragraph.
+var lineBreak = regexp.MustCompile(`(\S)\n(\S)`)
+
 func (a *app) root() *cobra.Command {
 	cobra.EnableCommandSorting = false // groups have an order
 	root := &cobra.Command{
@@ -248,8 +252,12 @@ the landing dynamics OLLA and ULLA.`,
 	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
 		var b bytes.Buffer
 		cmd.SetOut(&b)
+		width := columns(a.out.stdout)
+		if width > 0 { // lines of paragraphs are joined before they are folded
+			cmd.Long = lineBreak.ReplaceAllString(cmd.Long, "$1 $2")
+		}
 		help(cmd, args)
-		io.WriteString(a.help, text.Fold(b.String(), columns(a.out.stdout)))
+		io.WriteString(a.help, text.Fold(b.String(), width))
 	})
 	before, rest, _ := strings.Cut(root.UsageTemplate(), "{{if .HasExample}}") // examples stand before it
 	_, after, _ := strings.Cut(rest, "{{end}}")

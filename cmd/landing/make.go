@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -127,14 +126,13 @@ type meshStory struct {
 // print says how well a level set matches its mesh.
 func (s meshStory) print(w io.Writer) {
 	fmt.Fprintf(w, "network %s, mesh %s (%.0f s)\n", s.Weights, s.Mesh, s.Seconds)
-	r, t := s.Report, tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(t, "distance from the mesh\tmean %.2g of its size, 99 %% %.2g, worst %.2g\n", r.Residual.Mean,
+	r := s.Report
+	fmt.Fprintf(w, "distance from the mesh\tmean %.2g of its size, 99 %% %.2g, worst %.2g\n", r.Residual.Mean,
 		r.Residual.Q99, r.Residual.Max)
-	fmt.Fprintf(t, "|∇h| near the mesh\tfrom %.2f to %.2f, mean %.3f\n", r.Slope.Min, r.Slope.Max, r.Slope.Mean)
-	fmt.Fprintf(t, "normals\toff by %.1f° on average, 99 %% %.0f°\n", r.Angle.Mean, r.Angle.Q99)
-	fmt.Fprintf(t, "parts\t%d inside (the mesh has %d), %d outside (%d), on a grid of %.2g of the size\n", r.Inside,
+	fmt.Fprintf(w, "|∇h| near the mesh\tfrom %.2f to %.2f, mean %.3f\n", r.Slope.Min, r.Slope.Max, r.Slope.Mean)
+	fmt.Fprintf(w, "normals\toff by %.1f° on average, 99 %% %.0f°\n", r.Angle.Mean, r.Angle.Q99)
+	fmt.Fprintf(w, "parts\t%d inside (the mesh has %d), %d outside (%d), on a grid of %.2g of the size\n", r.Inside,
 		r.Parts-r.Cavities, r.Outside, 1+r.Cavities, r.Cell)
-	t.Flush()
 }
 
 // levelSetOptions are the flags of make level-set.

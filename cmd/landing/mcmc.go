@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -77,10 +76,9 @@ func printDraws(w io.Writer, r *experiment.SampleReport) {
 		told = append(told, fmt.Sprintf("%.1f %% of flights turned back", 100*r.Turned))
 	}
 	fmt.Fprintln(w, strings.Join(told, "; "))
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "\tmean\t± MC error\tsd\tESS\tsplit-R̂")
+	fmt.Fprintln(w, "\tmean\t± MC error\tsd\tESS\tsplit-R̂")
 	row := func(name string, c experiment.Coordinate) {
-		fmt.Fprintf(t, "%s\t%.4f\t%.4f\t%.4f\t%.0f\t%.3f\n", name, c.Mean, c.Error, c.SD, c.ESS, c.Rhat)
+		fmt.Fprintf(w, "%s\t%.4f\t%.4f\t%.4f\t%.0f\t%.3f\n", name, c.Mean, c.Error, c.SD, c.ESS, c.Rhat)
 	}
 	for _, c := range r.Observables {
 		row(c.Name, c)
@@ -88,7 +86,6 @@ func printDraws(w io.Writer, r *experiment.SampleReport) {
 	for j, c := range r.Coordinates {
 		row(fmt.Sprintf("x[%d]", j), c)
 	}
-	t.Flush()
 	for _, wall := range r.Walls {
 		if wall.Warning != "" || len(r.Walls) <= maxWalls {
 			fmt.Fprintf(w, "wall of %s: %v\n", wall.Component, wall)

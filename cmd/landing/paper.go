@@ -8,7 +8,6 @@ import (
 	"io"
 	"path/filepath"
 	"slices"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -156,7 +155,7 @@ func runPaper(ctx context.Context, a *app, o *paperOptions, names []string) (ans
 			if o.markdown {
 				t.WriteMarkdown(w)
 			} else {
-				t.WriteText(w, columns(a.out.stdout))
+				t.WriteText(w)
 			}
 		}
 		if !o.markdown {
@@ -221,12 +220,10 @@ func (o *paperOptions) exhibits(exhibits []*paper.Exhibit, files []*sweep.File, 
 			float64(len(trainings)) * o.budget.Seconds()})
 	}
 	return answer{exhibitList{list, o.budget.Seconds()}, func(w io.Writer) {
-		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-		fmt.Fprintf(t, "name\talso\tcells with seeds\ttrainings\ttraining at %v each\t\n", o.budget)
+		fmt.Fprintf(w, "name\talso\tcells with seeds\ttrainings\ttraining at %v each\t\n", o.budget)
 		for _, e := range list {
-			fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%s\t%s\n", e.Name, e.Alias, e.Runs, e.Nets, text.Clock(e.Seconds), e.Title)
+			fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%s\t%s\n", e.Name, e.Alias, e.Runs, e.Nets, text.Clock(e.Seconds), e.Title)
 		}
-		t.Flush()
 		fmt.Fprintln(w, "\nTables and figures that share a training run it once.")
 	}}, nil
 }

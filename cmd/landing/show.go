@@ -10,7 +10,6 @@ import (
 	"io/fs"
 	"path/filepath"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -99,8 +98,8 @@ func shownOf(f *run.Folder) (s shown, err error) {
 }
 
 func (s shown) print(w io.Writer) {
-	m, t := s.Manifest, tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	row := func(name, format string, v ...any) { fmt.Fprintf(t, name+"\t"+format+"\n", v...) }
+	m := s.Manifest
+	row := func(name, format string, v ...any) { fmt.Fprintf(w, name+"\t"+format+"\n", v...) }
 	row("run", "%s", s.Run)
 	at := ""
 	if s.Status.Epochs > 0 {
@@ -146,7 +145,6 @@ func (s shown) print(w io.Writer) {
 	if c := s.Status.Trained; c != nil {
 		row("in all", "%s, with epochs that the weights do not come from, and evaluations", c.Text())
 	}
-	t.Flush()
 	fmt.Fprintf(w, "\n%s", s.Config)
 }
 
@@ -172,33 +170,31 @@ func reasonsOf(f *run.Folder) (out reasons, err error) {
 }
 
 func (r reasons) print(w io.Writer) {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	part := func(title string, n int) {
 		if n > 0 {
-			fmt.Fprintf(t, "%s\t\t\n", title)
+			fmt.Fprintf(w, "%s\t\t\n", title)
 		}
 	}
 	part("chosen", len(r.Chosen))
 	for _, c := range r.Chosen {
-		fmt.Fprintf(t, "  %s\t%s\t%s\n", c.Key, value(c.Value), c.Reason)
+		fmt.Fprintf(w, "  %s\t%s\t%s\n", c.Key, value(c.Value), c.Reason)
 	}
 	part("given", len(r.Given))
 	for _, g := range r.Given {
-		fmt.Fprintf(t, "  %s\t%s\t%s\n", g.Key, value(g.Value), g.From)
+		fmt.Fprintf(w, "  %s\t%s\t%s\n", g.Key, value(g.Value), g.From)
 	}
 	part("from a clock", len(r.Clock))
 	if n := len(r.Clock); n > 0 { // those before it hold no more; --json has all
 		c := r.Clock[n-1]
-		fmt.Fprintf(t, "  %s\t%s\tsince epoch %d: %s\n", c.Key, value(c.Value), c.After, c.Reason)
+		fmt.Fprintf(w, "  %s\t%s\tsince epoch %d: %s\n", c.Key, value(c.Value), c.After, c.Reason)
 	}
 	part("extended by", len(r.Extensions))
 	for _, x := range r.Extensions {
 		for _, s := range x.Settings {
 			key, v, _ := strings.Cut(s, "=")
-			fmt.Fprintf(t, "  %s\t%s\tsince epoch %d\n", key, v, x.After)
+			fmt.Fprintf(w, "  %s\t%s\tsince epoch %d\n", key, v, x.After)
 		}
 	}
-	t.Flush()
 	fmt.Fprintf(w, "\nAll other keys have their defaults; %s has every one.\n", r.config)
 }
 

@@ -8,7 +8,6 @@ import (
 	"io"
 	"path/filepath"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -108,15 +107,13 @@ func (a *app) runner(o *sweepOptions, dir string) sweep.Runner {
 
 // printPreview lists what a sweep would do.
 func printPreview(w io.Writer, p *sweep.Preview) {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, c := range p.Cells {
 		said := text.Line(c.Reason)
 		if c.State == sweep.Refused { // the error says why
 			said = ""
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\n", c.Name, c.State, said)
+		fmt.Fprintf(w, "%s\t%s\t%s\n", c.Name, c.State, said)
 	}
-	t.Flush()
 	fmt.Fprint(w, plural(len(p.Cells), "cell"))
 	if !p.Seconds.IsNaN() {
 		fmt.Fprintf(w, ", about %s to run", text.Clock(float64(p.Seconds)))
@@ -173,16 +170,14 @@ func watch(out *console, r *sweep.Runner) {
 // printSwept tells what a sweep's folder holds, and which command shows the rows.
 func printSwept(w io.Writer, o *sweep.Outcome) {
 	count := map[work.State]int{}
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, c := range o.Cells {
 		count[c.State]++
 		said := text.Line(c.Reason)
 		if c.Entry != nil && c.State == work.Done {
 			said, _, _ = strings.Cut(c.Row.Verdict, ":") // the grade: compare and report tell the rest
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\n", c.Name, c.State, said)
+		fmt.Fprintf(w, "%s\t%s\t%s\n", c.Name, c.State, said)
 	}
-	t.Flush()
 	fmt.Fprintf(w, "%d of %s done", count[work.Done], plural(len(o.Cells)-count[sweep.Skipped], "cell"))
 	if n := count[work.Failed]; n > 0 {
 		fmt.Fprintf(w, ", %d failed", n)

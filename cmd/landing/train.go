@@ -18,7 +18,6 @@ import (
 
 	"github.com/landing-diffusion/landing/domain/kinds"
 	"github.com/landing-diffusion/landing/experiment"
-	"github.com/landing-diffusion/landing/experiment/export"
 	"github.com/landing-diffusion/landing/experiment/judge"
 	"github.com/landing-diffusion/landing/experiment/run"
 	"github.com/landing-diffusion/landing/internal/fault"
@@ -35,7 +34,6 @@ type trainOptions struct {
 	place
 	checkpoint string
 	timeout    time.Duration
-	events     bool
 	engine     string
 }
 
@@ -46,8 +44,6 @@ func (o *trainOptions) flags(f *pflag.FlagSet) {
 	f.DurationVar(&o.budget, "for", 0, "training time, as in 5m or 1h30m; of a run folder: so much more")
 	f.DurationVar(&o.timeout, "timeout", 0, "stop after so long, as in 8h, with a checkpoint and exit code 6; "+
 		"landing train RUN continues with the same bytes")
-	f.BoolVar(&o.events, "tensorboard", false, "write events for TensorBoard into the run folder; a run that has some "+
-		"continues them")
 	f.StringVar(&o.engine, "engine", "", "socket of a program that computes the gradients: landing.torch.fit in Python")
 	f.Lookup("engine").Hidden = true
 }
@@ -85,9 +81,7 @@ falls, and keeps the best average of the weights.
 In a run folder, --for and --set train.epochs train longer than was planned, also if the run has
 finished. The learning rate starts again where a run of the new length would have it. The earlier
 checkpoint stays. --set takes those other keys of training that a run can continue with; an error
-lists them.
-
-Events for TensorBoard (--tensorboard) are the numbers of metrics.jsonl.`,
+lists them.`,
 		Example: "  landing train volcano --data volcano.csv\n  landing train problem.yaml --for 5m\n" +
 			"  landing train problem.yaml --set train.epochs=500 --timeout 8h\n" +
 			"  landing train runs/volcano-001 --for 10m",
@@ -204,8 +198,8 @@ func (a *app) begin(ctx context.Context, name string, src *source, at *place) (*
 	if err != nil {
 		return nil, err
 	}
-	warnOfFaults(&a.out, l)
-	if idle := p.Idle(l.Process); len(idle) > 0 {
+	idle := p.Idle(l.Process)
+	if warnOfFaults(&a.out, l); len(idle) > 0 {
 		a.out.say("note: what is given of %s means nothing to the method %s", strings.Join(idle, ", "), l.Method.Name())
 	}
 	f, err := at.make(&a.out, p.Name)
@@ -235,7 +229,7 @@ type trained struct {
 // finish trains a run to its end.
 func (a *app) finish(ctx context.Context, r *experiment.Run, o *trainOptions) (answer, error) {
 	defer r.Folder.Unlock()
-	last, err := a.fit(ctx, r, o.checkpoint, o.events)
+	last, err := a.fit(ctx, r, o.checkpoint)
 	if err != nil {
 		return answer{}, err
 	}
@@ -312,7 +306,7 @@ func places(r *experiment.Run, row []float64) (flags string) {
 }
 
 // fit trains with progress, and says how to go on if it is interrupted.
-func (a *app) fit(ctx context.Context, r *experiment.Run, checkpoint string, events bool) (train.Epoch, error) {
+func (a *app) fit(ctx context.Context, r *experiment.Run, checkpoint string) (train.Epoch, error) {
 	r.Group = a.group
 	r.Workers = a.workers
 	held := fmt.Sprintf("and %d held-out", r.Data.N-len(r.Split.Train))
@@ -343,13 +337,7 @@ func (a *app) fit(ctx context.Context, r *experiment.Run, checkpoint string, eve
 		}
 		doing(what)
 	}
-	o, done, err := observe(&a.out, r, events, watch)
-	if err != nil {
-		c.ready()
-		return train.Epoch{}, err
-	}
-	err = r.Train(ctx, checkpoint, o)
-	done()
+	err := r.Train(ctx, checkpoint, watch)
 	c.ready()
 	c.bar.done()
 	if train.Interrupted(err) {
@@ -495,18 +483,6 @@ func epochLine(t train.Epoch, epochs, first int, rows int64, since time.Duration
 	return b.String()
 }
 
-// observe has a training write events, if it is to.
-func observe(out *console, r *experiment.Run, asked bool, o experiment.Observer) (experiment.Observer, func(), error) {
-	to, err := export.NewBoard(r, asked, func(err error) {
-		out.say("warning: no more events for TensorBoard are written: %v", err)
-	})
-	if err != nil || to == nil {
-		return o, func() {}, err
-	}
-	out.say("events: tensorboard --logdir %s shows them", text.Shell(to.Dir))
-	return to.Observer(o), to.Close, nil
-}
-
 // demoOptions are the flags of demo.
 type demoOptions struct {
 	source
@@ -523,7 +499,7 @@ func demoVerb(a *app) *cobra.Command {
 		Use:   "demo",
 		Short: "Train, generate, evaluate and report on a week of earthquakes",
 		Long: `demo trains ULLA on earthquakes that ship in the binary, generates as many samples, evaluates
-them, and leaves a run folder with a map and a report. It takes half a minute on two cores.`,
+them, and leaves a run folder with a map and a report. It takes about a minute on two cores.`,
 		Example: "  landing demo",
 	}, new(demoOptions), runDemo)
 }
@@ -533,7 +509,7 @@ func runDemo(ctx context.Context, a *app, o *demoOptions, _ []string) (answer, e
 	if err != nil {
 		return answer{}, err
 	}
-	if _, err := a.fit(ctx, r, "", false); err != nil {
+	if _, err := a.fit(ctx, r, ""); err != nil {
 		return answer{}, err
 	}
 	got, fault := a.judge(ctx, r, &judgement{report: true})

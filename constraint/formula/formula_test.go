@@ -67,8 +67,10 @@ inequality:
 `
 
 func TestSuite(t *testing.T) {
-	for name, text := range map[string]string{"sphere": sphere, "torus": torus, "bonds": bonds, "arm": arm,
-		"box": box, "arm with a floor": arm + floor} {
+	for name, text := range testkit.Ordered(map[string]string{"sphere": sphere, "torus": torus, "bonds": bonds,
+		"arm": arm, "box": box, "arm with a floor": arm + floor}) {
+		c := build(t, text).Capabilities()
+		testkit.KeepValue(t, []any{name, c.Name, c.Work, c.Support, c.Names, c.Families, c.Steps, c.StepDim})
 		t.Run(name, func(t *testing.T) { constrainttest.Run(t, build(t, text), constrainttest.Options{}) })
 	}
 }

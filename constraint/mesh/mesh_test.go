@@ -102,8 +102,9 @@ func read(t testing.TB, name string, data []byte) (*Mesh, error) {
 }
 
 func TestRead(t *testing.T) {
-	for name, data := range files() {
+	for name, data := range testkit.Ordered(files()) {
 		m := testkit.Must(read(t, name, data))
+		testkit.Keep(t, "%s %.6g %v", name, m.Vertices, m.Faces)
 		if strings.HasSuffix(name, ".stl") { // vertices are numbered as the triangles come
 			got := fmt.Sprint(m.Merged, len(m.Vertices)/3, math.Round(1e12*m.Volume()), m.Area())
 			testkit.Equal(t, got, "28 8 1e+12 6", "%s", name)
@@ -236,65 +237,57 @@ func TestReadFaults(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		data []byte
-		want string
 	}{
-		{"a.off", nil, `the extension is ".off"; expected .ply, .obj, .stl or .dae`},
-		{"a.stl", nil, "it has 0 bytes; expected an STL file"},
-		{"a.stl", f["binary.stl"][:600], "its header promises 12 triangles, which take 684 bytes; it has 600"},
-		{"a.stl", f["text.stl"][:500], "ends without \"endsolid\""},
-		{"a.stl", edit("text.stl", "endloop", "vertex 0 0 0\nendloop"), `line 8: "endloop" after 4 corners`},
-		{"a.stl", edit("text.stl", "vertex 0 0 0", "vertex 0 0"), "line 4: a vertex with 2 coordinates"},
-		{"a.stl", edit("text.stl", "vertex 0 0 0", "vertex 0 0 x"), `line 4: "x" is not a number`},
-		{"a.stl", edit("text.stl", "outer", "inner"), `line 3: "inner" is not a keyword of STL files`},
-		{"a.obj", []byte("v 0 0 0\nv 1 1 0\nv 1 0 0\nv 0 1 0\n\nf 1 2 3 4\n"),
-			"line 6: the face of 4 corners crosses"},
-		{"a.obj", []byte("v 0 0 0\nf 1 1 \\\n1 \\\n"), "line 3: the file ends in a line that goes on"},
-		{"a.ply", nil, `does not begin with "ply"`},
-		{"a.ply", []byte("ply\nformat ascii 1.0\n"), `ends here without "end_header"`},
-		{"a.ply", edit("cube.ply", "ascii 1.0", "ascii 2.0"), "line 2: "},
-		{"a.ply", edit("cube.ply", "format ascii", "format utf8"), `the format is "utf8"`},
-		{"a.ply", edit("cube.ply", "element face 12", "element face -1"), "a count of -1"},
-		{"a.ply", edit("cube.ply", "element edge", "element face"), "element face is there twice"},
-		{"a.ply", edit("cube.ply", "property double y", "property half y"),
-			`"property half y": expected property TYPE NAME`},
-		{"a.ply", edit("cube.ply", "double y", "double u"), "no property y"},
-		{"a.ply", edit("cube.ply", "vertex_indices", "corners"), "there are no faces"},
-		{"a.ply", edit("cube.ply", "comment a cube", "remark"), "not a keyword"},
-		{"a.ply", edit("cube.ply", "uchar int vertex", "float int vertex"), "expected property"},
-		{"a.ply", edit("cube.ply", "uchar int vertex", "uchar float vertex"), "floating-point type"},
-		{"a.ply", edit("cube.ply", "200 0 0", "200 0 x"), `"x" is not a number`},
-		{"a.ply", edit("cube.ply", "200 0 0", "200 0"), "too few numbers"},
-		{"a.ply", edit("cube.ply", "200 0 0", "200 0 0 7"), "1 numbers too many"},
-		{"a.ply", edit("cube.ply", "200 0 0", "200 0 NaN"), "vertex 0 (from 0): coordinate z is NaN"},
-		{"a.ply", edit("cube.ply", "200 0 0", "200 1e99 0"), "expected at most 1e+60"},
-		{"a.ply", edit("cube.ply", "3 0 2 3", "3 0 2 8"), "face 0 (from 0): refers to vertex 8 of 8"},
-		{"a.ply", edit("cube.ply", "3 0 2 3", "3 0 2 -1"), "refers to vertex -1 of 8"},
-		{"a.ply", edit("cube.ply", "3 0 2 3", "2 0 2"), "a list of 2"},
-		{"a.ply", edit("cube.ply", "3 0 2 3", "3 0 2 1.5"), "refers to vertex 1.5"},
-		{"a.ply", edit("cube.ply", "vertex 8", "vertex 700000000"), "line 40: the line has too few numbers"},
-		{"a.ply", edit("little.ply", "vertex 8", "vertex 700000000"),
-			"the file is truncated: it ends in vertex 20 of the 700000000 that its header promises"},
-		{"a.ply", f["big.ply"][:len(f["big.ply"])-20], "the file is truncated: it ends in face 10 of the 12"},
-		{"a.ply", []byte("ply\nformat ascii 1.0\nelement vertex 700000000\nend_header\n"),
-			"element vertex has no properties"},
+		{"a.off", nil},
+		{"a.stl", nil},
+		{"a.stl", f["binary.stl"][:600]},
+		{"a.stl", f["text.stl"][:500]},
+		{"a.stl", edit("text.stl", "endloop", "vertex 0 0 0\nendloop")},
+		{"a.stl", edit("text.stl", "vertex 0 0 0", "vertex 0 0")},
+		{"a.stl", edit("text.stl", "vertex 0 0 0", "vertex 0 0 x")},
+		{"a.stl", edit("text.stl", "outer", "inner")},
+		{"a.obj", []byte("v 0 0 0\nv 1 1 0\nv 1 0 0\nv 0 1 0\n\nf 1 2 3 4\n")},
+		{"a.obj", []byte("v 0 0 0\nf 1 1 \\\n1 \\\n")},
+		{"a.ply", nil},
+		{"a.ply", []byte("ply\nformat ascii 1.0\n")},
+		{"a.ply", edit("cube.ply", "ascii 1.0", "ascii 2.0")},
+		{"a.ply", edit("cube.ply", "format ascii", "format utf8")},
+		{"a.ply", edit("cube.ply", "element face 12", "element face -1")},
+		{"a.ply", edit("cube.ply", "element edge", "element face")},
+		{"a.ply", edit("cube.ply", "property double y", "property half y")},
+		{"a.ply", edit("cube.ply", "double y", "double u")},
+		{"a.ply", edit("cube.ply", "vertex_indices", "corners")},
+		{"a.ply", edit("cube.ply", "comment a cube", "remark")},
+		{"a.ply", edit("cube.ply", "uchar int vertex", "float int vertex")},
+		{"a.ply", edit("cube.ply", "uchar int vertex", "uchar float vertex")},
+		{"a.ply", edit("cube.ply", "200 0 0", "200 0 x")},
+		{"a.ply", edit("cube.ply", "200 0 0", "200 0")},
+		{"a.ply", edit("cube.ply", "200 0 0", "200 0 0 7")},
+		{"a.ply", edit("cube.ply", "200 0 0", "200 0 NaN")},
+		{"a.ply", edit("cube.ply", "200 0 0", "200 1e99 0")},
+		{"a.ply", edit("cube.ply", "3 0 2 3", "3 0 2 8")},
+		{"a.ply", edit("cube.ply", "3 0 2 3", "3 0 2 -1")},
+		{"a.ply", edit("cube.ply", "3 0 2 3", "2 0 2")},
+		{"a.ply", edit("cube.ply", "3 0 2 3", "3 0 2 1.5")},
+		{"a.ply", edit("cube.ply", "vertex 8", "vertex 700000000")},
+		{"a.ply", edit("little.ply", "vertex 8", "vertex 700000000")},
+		{"a.ply", f["big.ply"][:len(f["big.ply"])-20]},
+		{"a.ply", []byte("ply\nformat ascii 1.0\nelement vertex 700000000\nend_header\n")},
 		{"a.ply", []byte("ply\nformat ascii 1.0\nelement vertex 0\nproperty float x\nproperty float y\nproperty " +
-			"float z\nelement face 0\nproperty list uchar int vertex_index\nend_header\n"), "0 vertices and no faces"},
-		{"a.obj", []byte("v 1 2\n"), "line 1: a vertex with 2 coordinates"},
-		{"a.obj", []byte("v 1 2 nan\nv 0 0 0\nv 1 1 1\nf 1 2 3\n"), "coordinate z is NaN"},
-		{"a.obj", []byte("v 1 2 3\n"), "1 vertices and no faces"},
-		{"a.obj", []byte("v 1 2 3\nf 1 1 0\n"), `line 2: "0" is no index`},
-		{"a.obj", []byte("v 1 2 3\nf 1 1 -2\n"), "vertex -2, where 1 were given"},
-		{"a.obj", []byte("v 1 2 3\nf 1 1 2\n"), "refers to vertex 1 of 1"},
-		{"a.obj", []byte("v 1 2 3\nf 1 1\n"), "a face with 2 corners"},
-		{"a.obj", []byte("v 1 2 3\nf 1 1 1\n"), "area zero"},
-		{"a.obj", []byte("v 1 2 3 " + strings.Repeat("x", 1<<17)), "line 1: a line of more than"},
-		{"a.obj", []byte(strings.Repeat("v 1 2 3 "+strings.Repeat("x", 1<<15)+"\\\n", 3)),
-			"line 2: a line of more than"},
+			"float z\nelement face 0\nproperty list uchar int vertex_index\nend_header\n")},
+		{"a.obj", []byte("v 1 2\n")},
+		{"a.obj", []byte("v 1 2 nan\nv 0 0 0\nv 1 1 1\nf 1 2 3\n")},
+		{"a.obj", []byte("v 1 2 3\n")},
+		{"a.obj", []byte("v 1 2 3\nf 1 1 0\n")},
+		{"a.obj", []byte("v 1 2 3\nf 1 1 -2\n")},
+		{"a.obj", []byte("v 1 2 3\nf 1 1 2\n")},
+		{"a.obj", []byte("v 1 2 3\nf 1 1\n")},
+		{"a.obj", []byte("v 1 2 3\nf 1 1 1\n")},
+		{"a.obj", []byte("v 1 2 3 " + strings.Repeat("x", 1<<17))},
+		{"a.obj", []byte(strings.Repeat("v 1 2 3 "+strings.Repeat("x", 1<<15)+"\\\n", 3))},
 	} {
 		_, err := read(t, c.name, c.data)
-		if fault.KindOf(err) != fault.Data || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%v; want %q", err, c.want)
-		}
+		testkit.KeepValue(t, fmt.Sprint(fault.KindOf(err), " ", err))
 	}
 	if _, err := Read(filepath.Join(t.TempDir(), "none.ply")); !errors.Is(err, os.ErrNotExist) {
 		t.Error(err)

@@ -15,7 +15,7 @@ import (
 )
 
 func TestSuite(t *testing.T) {
-	for name, s := range map[string]constraint.Set{
+	for name, s := range testkit.Ordered(map[string]constraint.Set{
 		"circle":      zoo.Sphere{D: 2},
 		"sphere":      zoo.Sphere{D: 3},
 		"sphere-5":    zoo.Sphere{D: 5, R: 2.5},
@@ -41,7 +41,9 @@ func TestSuite(t *testing.T) {
 		"peptide":    testkit.Must(zoo.NewChain(3, []float64{1, 1.5, 1.2, 1}, []float64{1.9, 2, 1.7}, true)),
 		"linkage":    testkit.Must(zoo.NewChain(2, []float64{1, 2, 1}, nil, true)),
 		"z-axis":     zoo.RedundantAxis{},
-	} {
+	}) {
+		c := s.Capabilities()
+		testkit.KeepValue(t, []any{name, c.Name, c.Work, c.Support, c.Names, c.Parts, c.Held})
 		t.Run(name, func(t *testing.T) { constrainttest.Run(t, s, constrainttest.Options{}) })
 	}
 }

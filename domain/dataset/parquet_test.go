@@ -254,3 +254,36 @@ func TestSurvey(t *testing.T) {
 		t.Errorf("an array of a table: %v", err)
 	}
 }
+
+// Tables with the columns of a condition, read in each way: what is read, what is said of it, and what is refused.
+func TestGivenColumns(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "t.csv")
+	for _, text := range []string{"1,2,3\n4,5,6\n7,8,9.5\n", "a,b,c\n1,2,3\n4,5,6\n",
+		"b,a,u,c,d,e,f\n1,2,3,4,5,6,7\n2,2,3,4,5,6,0\n",
+		"1\n2\n", "u,v\n1,2\n3,4\n", "10,20,3,4\n-90,180,5,6\n", "91,20,3,4\n", "1,2,x\n", "1,2,1e999\n", "",
+		"latitude,longitude,u,v\n1,2,3,4\n"} {
+		testkit.OK(t, os.WriteFile(file, []byte(text), 0o666))
+		for _, names := range [][]string{{"u"}, {"a"}, {"u", "v"}, {"b", "c", "d"}} {
+			say := func(how string, p *Points, c []float64, err error) {
+				if err != nil {
+					testkit.Keep(t, "%q %q %s: %s", text, names, how, strings.ReplaceAll(err.Error(), file, "FILE"))
+					return
+				}
+				said := ""
+				if p != nil {
+					lines, doubts := p.Described()
+					said = fmt.Sprintf("%d rows of %d: %.9g, header %q, %q, %q, %q",
+						p.N, p.D, p.X, p.Header, p.Names,
+						lines, doubts)
+				}
+				testkit.Keep(t, "%q %q %s: %s; condition %.9g", text, names, how, said, c)
+			}
+			p, c, err := ReadPointsGiven(file, names)
+			say("points", p, c, err)
+			p, c, err = ReadEarthGiven(file, names)
+			say("earth", p, c, err)
+			c, err = ReadGiven(file, names, 2)
+			say("condition", nil, c, err)
+		}
+	}
+}

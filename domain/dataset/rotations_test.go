@@ -184,6 +184,8 @@ func TestConformations(t *testing.T) {
 				t.Fatalf("frame %d: another hand, or a peptide bond has turned", i)
 			}
 		}
+		testkit.Keep(t, "step %.6g, energy %.4g, turned %.3g, watched %.3g, %d × %d: %.3f", f.Step, f.Energy, f.Turned,
+			f.Watched, f.Count, f.D, f.X[:6])
 		w := f.Watched[0]
 		if off := math.Remainder(w.Mean-(c.lo+c.hi)/2*degree, 2*math.Pi); math.Abs(w.Mean) > math.Pi ||
 			math.Abs(off) > (c.hi-c.lo)/2*degree {
@@ -320,6 +322,7 @@ func TestEigenfunction(t *testing.T) {
 	if err != nil || on.N != 500 || on.D != 3 || len(on.X) != 1500 || on.Lost != 0 {
 		t.Fatalf("%+v, %v", on, err)
 	}
+	testkit.Keep(t, "λ %.6g, points %.6f", on.Lambda, on.X[1400:])
 	e.Negative = true
 	other, err := e.Generate(context.Background(), nil)
 	if err != nil || other.Lambda != on.Lambda {

@@ -25,6 +25,13 @@ func TestDraw(t *testing.T) {
 		rejected += n
 	}
 	testkit.Equal(t, one.Flows, draw.Count+rejected)
+	keep := func(d *grid.Drawn) {
+		testkit.Keep(t, "%d load flows, loads %v, violated %v", d.Flows, d.Loads, d.Violated)
+		for row := range slices.Chunk(d.X[:min(len(d.X), 6*d.Set.Dim())], d.Set.Dim()) {
+			testkit.Keep(t, "%.9f", row)
+		}
+	}
+	keep(one)
 	m, c := len(one.Set.Equalities()), len(constraint.Components(one.Set))
 	for v := range slices.Chunk(constraint.Values(one.Set, one.X), c) {
 		if worst, at := constraint.Worst(v, m); worst > 1e-11 {
@@ -48,9 +55,24 @@ func TestDraw(t *testing.T) {
 	draw.Count = 20
 	held := testkit.Must(draw.Run(context.Background(), testkit.Pool(t, 1)))
 	testkit.Near(t, held.X[0], 1.02, 1e-11)
+	keep(held)
 	draw.Count, draw.Loads = 3, 0
 	fixed := testkit.Must(draw.Run(context.Background(), testkit.Pool(t, 1)))
 	testkit.Equal(t, fixed.Set.Loads, 0)
+	keep(fixed)
+	draw.Loads, draw.Generation, draw.Voltage = 0.5, 0.3, 0.05
+	keep(testkit.Must(draw.Run(context.Background(), testkit.Pool(t, 1))))
+	draw.Loads, draw.Generation, draw.Voltage = 0.1, 0.05, 0.01
+	for _, rate := range []float64{0.7, 0.6, 0.52, 0.45} { // the less room, the longer the search
+		for i := range g.Branches {
+			g.Branches[i].Rate = rate
+		}
+		if d, err := draw.Run(context.Background(), testkit.Pool(t, 1)); err != nil {
+			testkit.Keep(t, "%v: %v", rate, err)
+		} else {
+			keep(d)
+		}
+	}
 	draw.Loads = 1
 	g.Buses[0].Max.P, g.Buses[1].Max.P = 0.2, 0.1 // less than the loads
 	testkit.Refused(t, testkit.Err(draw.Run(context.Background(), testkit.Pool(t, 1))), "found none")

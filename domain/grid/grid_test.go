@@ -137,12 +137,16 @@ func TestRefused(t *testing.T) {
 			t.Fatalf("%q is not in the file", part)
 		}
 		g, err := grid.Parse("small.m", strings.Replace(text(t), part, other, 1))
-		if err == nil {
-			testkit.Must(grid.NewSet(g, false))
-		} else {
+		if err != nil {
 			testkit.Equal(t, fault.KindOf(err), fault.Data, input)
+			return err.Error()
 		}
-		return fmt.Sprint(err)
+		s := testkit.Must(grid.NewSet(g, false))
+		out := fmt.Sprintf("%q\nbase %v\nbuses %+v\nbranches %+v", g.Notes, g.Base, g.Buses, g.Branches)
+		for i, v := range constraint.Values(s, state(s)) {
+			out += fmt.Sprintf("\n%s %.9g", constraint.Components(s)[i], v)
+		}
+		return out
 	})
 	_, err := grid.Parse("small.m", strings.Replace(text(t), "mpc.branch = [", "mpc.branch = ["+
 		strings.Repeat("10 20 0 1 0 0 0 0 0 0 1;", 1<<14), 1))

@@ -12,6 +12,7 @@ import (
 	"github.com/landing-diffusion/landing/domain"
 	"github.com/landing-diffusion/landing/judge/metric"
 	"github.com/landing-diffusion/landing/tools/testkit"
+	"github.com/landing-diffusion/landing/tools/testkit/kept"
 	"github.com/landing-diffusion/landing/tools/testkit/octahedron"
 )
 
@@ -74,7 +75,7 @@ func TestPublished(t *testing.T) {
 			d.Distance.Name != "Jensen–Shannon distance" {
 			t.Errorf("%s: %v of %q", k.Name, got, d.Distance.Name)
 		}
-		testkit.Keep(t, "%s %s %v: %+v", k.Name, d.Unit, d.PerUnit, d.Observables.List)
+		kept.Domain(t, d, a, b, c.set.Dim(), "")
 		width, dim := len(d.Observables.List), c.set.Dim()
 		all, one := make([]float64, 200*width), make([]float64, width)
 		d.Observables.Values(all, a, 200)

@@ -25,6 +25,7 @@ import (
 	"github.com/landing-diffusion/landing/judge/metric"
 	"github.com/landing-diffusion/landing/tools/testkit"
 	"github.com/landing-diffusion/landing/tools/testkit/golden"
+	"github.com/landing-diffusion/landing/tools/testkit/kept"
 )
 
 const degree = math.Pi / 180
@@ -559,6 +560,7 @@ func TestDraw(t *testing.T) {
 	if strings.Contains(c.svg["torsion-circles"], "X0 –") {
 		t.Error("a torsion that the set fixes is drawn")
 	}
+	kept.Domain(t, d, x[:15*60], samples[15*20:15*90], 15, "")
 	v := c.shown
 	if len(v.Layers) != 2 || len(v.Layers[0].Frames) != 100*15 || len(v.Bonds) != 4 || v.Names[0] != "X0" ||
 		v.Layers[0].Labels[1] != "frame 9: ψ "+strings.TrimPrefix(v.Layers[0].Labels[1], "frame 9: ψ ") ||
@@ -591,6 +593,7 @@ func TestCoverage(t *testing.T) {
 	m := molecule.Anonymous(5)
 	d := testkit.Must(New(domain.Input{Set: set(t, m, dihedral("a", 20, 200, 0, 1, 2, 3)), Data: append(held, other...),
 		Train: other, HeldOut: held, Pool: pool(t)}))
+	kept.Domain(t, d, append(held, other...), moved, 15, "")
 	f := d.Find(append(moved, other[:15*20]...))[0]
 	want := [][2]float64{{1, 0}, {0.5, 0}}
 	for k, v := range want {

@@ -13,6 +13,7 @@ import (
 	"github.com/landing-diffusion/landing/judge/figure"
 	"github.com/landing-diffusion/landing/judge/metric"
 	"github.com/landing-diffusion/landing/tools/testkit"
+	"github.com/landing-diffusion/landing/tools/testkit/kept"
 )
 
 // Points about a line of R³ and a plane in it: the first component is the line's
@@ -84,6 +85,9 @@ func TestDrawProduct(t *testing.T) {
 		d := testkit.Must(New(domain.Input{Set: set, Data: x, Train: x, Names: names}))
 		c := &canvas{}
 		d.Draw(c, domain.View{Dim: set.Dim(), Data: x, Samples: x})
+		if n := set.Dim(); len(x) > n { // that vary
+			kept.Domain(t, d, x, x[n:], n, "")
+		}
 		return c
 	}
 	set := constraint.Product(constraint.Factor{Name: "ball", Set: zoo.Sphere{D: 3}}, zoo.Euclidean{D: 1},

@@ -12,6 +12,7 @@ import (
 	"github.com/landing-diffusion/landing/learn/levelset"
 	"github.com/landing-diffusion/landing/tools/testkit"
 	"github.com/landing-diffusion/landing/tools/testkit/ball"
+	"github.com/landing-diffusion/landing/tools/testkit/kept"
 	"github.com/landing-diffusion/landing/tools/testkit/octahedron"
 )
 
@@ -26,6 +27,7 @@ func TestFaces(t *testing.T) {
 		s.SampleUniform(x[3*i:3*i+3], keyed.New(1, keyed.Probe, 0), uint64(i))
 	}
 	d := testkit.Must(New(domain.Input{Set: s, Data: x, Train: x[:3*2000], Pool: pool}))
+	kept.Domain(t, d, x, x[300:1500], 3, "")
 	r := d.Distance.Against(x, x[:3*2000], x[3*2000:])
 	tree := mesh.NewTree(s.Mesh)
 	for i := range n {

@@ -168,10 +168,11 @@ func TestForms(t *testing.T) {
 // Files of motions, read as a controller reads them, keep velocities, accelerations and periods everywhere, and begin
 // and end at rest.
 func TestFilesKeepTheirBounds(t *testing.T) {
-	for name, c := range map[string]struct {
+	for _, c := range []struct {
+		name                       string
 		period, acceleration, want float64 // rad/s²
-	}{"the default": {0, 0, 2 / ramp}, "of a period": {0.25, 0.5, 0.5}, "of steps": {0, 0.5, 2 / ramp},
-		"a slow period": {2, 0.5, 0.5}} {
+	}{{"the default", 0, 0, 2 / ramp}, {"of a period", 0.25, 0.5, 0.5}, {"of steps", 0, 0.5, 2 / ramp},
+		{"a slow period", 2, 0.5, 0.5}} {
 		set := hand(t, 5, func(s *trajectory.Spec) {
 			h := cmp.Or(c.period, 1)
 			s.Period, s.Bends = c.period, []float64{c.acceleration * h * h, 0}
@@ -204,8 +205,8 @@ func TestFilesKeepTheirBounds(t *testing.T) {
 			}
 			if fastest > 2 || hardest > c.want || m.Points[0].Velocities[0] != 0 || m.Points[last].Velocities[0] != 0 ||
 				at(last) < 4*c.period || i != 1 && hardest < 0.9*c.want {
-				t.Errorf("%s, motion %d: %g rad/s, %g rad/s², %g s; expected at most 2 and %g, from rest to rest", name,
-					i, fastest, hardest, at(last), c.want)
+				t.Errorf("%s, motion %d: %g rad/s, %g rad/s², %g s; expected at most 2 and %g, from rest to rest",
+					c.name, i, fastest, hardest, at(last), c.want)
 			}
 		}
 	}

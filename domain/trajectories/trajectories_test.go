@@ -20,6 +20,7 @@ import (
 	"github.com/landing-diffusion/landing/judge/metric"
 	"github.com/landing-diffusion/landing/tools/testkit"
 	"github.com/landing-diffusion/landing/tools/testkit/golden"
+	"github.com/landing-diffusion/landing/tools/testkit/kept"
 )
 
 // panda is the set of the published trajectories of L way points.
@@ -73,6 +74,9 @@ func domainOf(t testing.TB, set constraint.Set, x []float64, path string) *domai
 	t.Cleanup(pool.Close)
 	d, err := New(domain.Input{Set: set, Data: x, Train: x, Pool: pool, Files: map[string]string{"data.path": path}})
 	testkit.OK(t, err)
+	if t, ok := t.(*testing.T); ok && len(x) < 1500 {
+		kept.Domain(t, d, x, x, set.Dim(), "beside the planner")
+	}
 	return d
 }
 

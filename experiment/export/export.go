@@ -1,9 +1,8 @@
 // Package export writes what a run learned as files that other programs read: the score as an ONNX model, as a
-// PyTorch module, and as a folder for a model hub; its metrics as events for TensorBoard, those of a training also
-// while it goes (Board).
+// PyTorch module, and as a folder for a model hub.
 //
 // What models hold is the score s_θ(x, p̃, t), network and reading together. Neither Σ nor the process is in
-// them: samples are drawn by package experiment. Nothing but a Board changes a run folder.
+// them: samples are drawn by package experiment. Nothing changes a run folder.
 package export
 
 import (
@@ -18,7 +17,6 @@ import (
 	"github.com/landing-diffusion/landing/experiment"
 	"github.com/landing-diffusion/landing/experiment/run"
 	"github.com/landing-diffusion/landing/internal/onnx"
-	"github.com/landing-diffusion/landing/learn/score/networks"
 )
 
 // A Source is a network of a run.
@@ -53,10 +51,7 @@ func (s *Source) properties() ([]onnx.Property, error) {
 	return list, nil
 }
 
-func (s *Source) network() string {
-	k, _ := networks.Of(s.Run.Problem.Network.Kind)
-	return k.Name
-}
+func (s *Source) network() string { return s.Run.Problem.NetworkKind.Name }
 
 // graph returns the score as a graph that says what it is.
 func (s *Source) graph() (*onnx.Graph, error) {

@@ -8,7 +8,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/domain"
@@ -141,20 +140,17 @@ func (c *canvas) draw() {
 // mostComponents bounds the constraints that a text lists; JSON has all.
 const mostComponents = 8
 
-// WriteText writes what the page of an evaluation says, but for its pictures.
+// WriteText writes what the page of an evaluation says, but for its pictures. Tabs separate the cells of tables.
 func WriteText(w io.Writer, v *judge.Evaluation) {
 	writeVerdict(w, &v.Verdict)
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, f := range facts(v) {
-		fmt.Fprintf(t, "%s\t%s\t%s\n", strings.ToLower(f.Label), f.Value, f.Note)
+		fmt.Fprintf(w, "%s\t%s\t%s\n", strings.ToLower(f.Label), f.Value, f.Note)
 	}
-	t.Flush()
 	for _, table := range tables(brief(v), "", "") {
 		fmt.Fprintf(w, "\n%s\n", table.Title)
 		for _, row := range append([][]string{table.Header}, table.Rows...) {
-			fmt.Fprintf(t, "  %s\n", strings.Join(row, "\t"))
+			fmt.Fprintf(w, "  %s\n", strings.Join(row, "\t"))
 		}
-		t.Flush()
 		if table.Note != "" {
 			fmt.Fprintf(w, "  %s\n", table.Note)
 		}

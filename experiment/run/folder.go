@@ -42,7 +42,6 @@ const (
 	ReportFile    = "report.html"
 
 	EvaluationFile = "evaluation.json" // how good samples are
-	EventsDir      = "tensorboard"     // events of the training, if they were asked for
 	DrawnDir       = "drawn"           // samples and reports by other keys of generation
 
 	writtenFile = ".written.json" // of what Renew wrote, hashes by name
@@ -228,9 +227,6 @@ func (f *Folder) write(name string, data []byte, force bool) error {
 	}
 	return WriteFile(f.Path(name), data, force)
 }
-
-// NewFile makes a file of the folder that is written while a run goes on. It fails if the file is there.
-func (f *Folder) NewFile(name string) (*os.File, error) { return f.open(name, os.O_EXCL|os.O_WRONLY) }
 
 // open opens a file of the folder, which it makes if it is not there.
 func (f *Folder) open(name string, flag int) (*os.File, error) {

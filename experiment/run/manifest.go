@@ -47,8 +47,7 @@ type Manifest struct {
 	Trained    *train.Cost `json:"trained,omitempty"` // what that took; missing in folders of earlier versions
 	Teacher    *Teacher    `json:"teacher,omitempty"` // of a run that learned another run's samples
 	Machine    Machine     `json:"machine"`
-	Ranks      *Ranks      `json:"ranks,omitempty"`  // of the MPI job that trained last
-	Events     string      `json:"events,omitempty"` // EventsDir, if events of the training go there
+	Ranks      *Ranks      `json:"ranks,omitempty"` // of the MPI job that trained last
 }
 
 // Asked is what somebody asked for beside a problem file.
@@ -261,9 +260,13 @@ func ThisBuild() Build {
 		Arch: runtime.GOARCH}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
-		b.Version = cmp.Or(b.Version, "unknown")
-		return b
+		info = &debug.BuildInfo{Main: debug.Module{Version: "unknown"}}
 	}
+	return b.with(info)
+}
+
+// with fills in what Go recorded of the build, where the linker set nothing else.
+func (b Build) with(info *debug.BuildInfo) Build {
 	for _, s := range info.Settings {
 		switch s.Key {
 		case "vcs.revision":

@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"testing"
 
@@ -22,6 +23,23 @@ func TestModel(t *testing.T) {
 		"Hardware\t: BCM2835\n":                               "unknown",
 	} {
 		testkit.Equal(t, modelIn(strings.NewReader(text)), want, "%q", text)
+	}
+}
+
+// A build is named by its release, else by its module's version, else by its commit.
+func TestBuilds(t *testing.T) {
+	git := []debug.BuildSetting{{Key: "vcs.revision", Value: "0123456789abcdef"}, {Key: "vcs.time", Value: "noon"},
+		{Key: "vcs.modified", Value: "false"}, {Key: "GOOS", Value: "plan9"}}
+	for _, version := range []string{"", "(devel)", "v1.2.3"} {
+		for _, b := range []Build{{}, {Commit: "abc", Time: "then"}, {Version: "v9"}} {
+			for _, modified := range []string{"", "false", "true"} {
+				info := &debug.BuildInfo{Main: debug.Module{Version: version}}
+				if git[2].Value = modified; modified != "" {
+					info.Settings = git
+				}
+				testkit.Keep(t, "%q %v %s: %+v", version, b, modified, b.with(info))
+			}
+		}
 	}
 }
 
@@ -259,13 +277,6 @@ func TestLinksOut(t *testing.T) {
 		lockName:      func(f *Folder) error { return f.Lock() },
 		MetricsFile: func(f *Folder) error {
 			_, err := f.AppendMetric("epoch", 1, 1)
-			return err
-		},
-		EventsDir: func(f *Folder) error {
-			file, err := f.NewFile(EventsDir + "/a")
-			if err == nil {
-				file.Close()
-			}
 			return err
 		},
 		StatusFile: func(f *Folder) error { return f.SetStatus(Status{}) },

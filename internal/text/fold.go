@@ -10,7 +10,7 @@ var (
 	colours = regexp.MustCompile("\x1b\\[[0-9;]*m")
 	gaps    = regexp.MustCompile("  +")
 	words   = regexp.MustCompile("( *)([^ ]+)")
-	command = regexp.MustCompile(`^( *\w+:? +| +)landing `) // indented, or behind a label
+	command = regexp.MustCompile(`^( *\w+: +| +)landing( [^ ]+)*$`) // indented, or behind a label
 )
 
 // seen is how many characters of a line a terminal shows.
@@ -44,12 +44,17 @@ func fold(b *strings.Builder, line string, width int) {
 	if command.MatchString(line) {
 		next, width = " \\\n", width-2
 	} else {
-		for _, gap := range gaps.FindAllStringIndex(line, -1) { // columns that begin in the left half
-			if column := seen(line[:gap[1]]); column <= width/2 {
+		for _, gap := range gaps.FindAllStringIndex(line, -1) { // columns that leave enough room
+			if column := seen(line[:gap[1]]); column <= width*3/5 {
 				hang = max(hang, column)
 			}
 		}
 	}
+	wrap(b, line, width, hang, next)
+}
+
+// wrap breaks a line at words; what follows a break is indented by hang.
+func wrap(b *strings.Builder, line string, width, hang int, next string) {
 	at := 0
 	for _, m := range words.FindAllStringSubmatch(line, -1) {
 		space, word := m[1], m[2]

@@ -86,10 +86,22 @@ func TestFold(t *testing.T) {
 	for _, c := range []struct{ s, want string }{
 		{"key  a reason that is long", "key  a reason that\n     is long"}, {"short", "short"},
 		{"  landing check a b c d", "  landing check a \\\n    b c d"},
+		{"  landing check   examines x", "  landing check\n    examines x"},
 		{"landing trains a model of x", "landing trains a\n  model of x"},
 		{"averyveryverylongwordthatdoesnotfit x", "averyveryverylongwordthatdoesnotfit\n  x"},
 	} {
 		testkit.Equal(t, Fold(c.s, 20), c.want)
 	}
 	testkit.Equal(t, Fold(long, 0), long)
+}
+
+// Tables fit: their long cells are folded, or they come in blocks, each with the first column. A word that is wider
+// than the terminal has a block of its own.
+func TestLayout(t *testing.T) {
+	const s = "two tables:\nrun\tdistance to data\tverdict\n  runs/a-001\t0.1131 ± 0.0956\tgood\n  b\t\t" +
+		"one of many reasons\n\nkey\tvalue that is long and has words\nno table that is wider than the terminal\nx\t" +
+		"averyveryverylongwordthatdoesnotfit\ty"
+	for _, width := range []int{0, 60, 50, 40, 30} {
+		testkit.Keep(t, "%d columns\n%s\n", width, Layout(s, width))
+	}
 }

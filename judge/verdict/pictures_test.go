@@ -95,7 +95,7 @@ func TestPictures(t *testing.T) {
 		x, held, train := c.law.draw(n, 5, 0), c.law.draw(n/4, 5, 1), c.law.draw(2*n, 5, 2)
 		x = c.plant(x, train)
 		e := evidence(x, held, train, c.law.d, n/2, 5, 1e-9)
-		found := Of(e).Findings
+		found := judged(t, e).Findings
 		if !slices.ContainsFunc(found, func(f Finding) bool { return f.Code == c.code }) {
 			t.Errorf("%s is not found: %v", c.code, found)
 		}
@@ -109,7 +109,7 @@ func TestPictures(t *testing.T) {
 		drawn(t, c.code, points("data", first(train), "samples", first(x), 2.6))
 	}
 	for _, c := range planted(t, ring, n) {
-		if v := Of(c.evidence); !v.Has(c.code) {
+		if v := judged(t, c.evidence); !v.Has(c.code) {
 			t.Errorf("%s is not found: %v", c.code, v.Findings)
 		}
 		drawn(t, c.code, c.chart)
@@ -204,7 +204,8 @@ func planted(t *testing.T, ring law, n int) (out []example) {
 		return x
 	}
 	rows = pairs(n/2, 1, 0.3, 6, 7)
-	for c, x := range map[Code][]float64{Condition: pairs(n/2, 0.4, 0.3, 6, 8), Nearby: pairs(n/2, 1, 1.4, 6, 9)} {
+	for i, x := range [][]float64{pairs(n/2, 0.4, 0.3, 6, 8), pairs(n/2, 1, 1.4, 6, 9)} {
+		c := []Code{Condition, Nearby}[i]
 		near := pairs(n/2, 1, 0.35, 6, 10)
 		e = evidence(good, held, train, 2, n/4, 5, 1e-9)
 		test := metric.PairedTest(x, rows, 2, n, 999, 5)

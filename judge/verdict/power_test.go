@@ -363,7 +363,7 @@ func TestCondition(t *testing.T) {
 	} {
 		e.Given = &Given{Dim: 2, Nearby: c.nearby, Test: metric.TwoSample{Statistic: 0.25,
 			PValue: metric.Float(c.p), N: c.pairs, M: c.pairs}}
-		v := Of(e)
+		v := judged(t, e)
 		var codes []Code
 		for _, f := range v.Findings {
 			codes = append(codes, f.Code)

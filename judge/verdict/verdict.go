@@ -15,8 +15,6 @@ package verdict
 
 import (
 	"cmp"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -106,23 +104,6 @@ type Verdict struct {
 	Limits   string    `json:"limits,omitempty"` // the result, where no remedy is left
 	Skipped  []Skip    `json:"not_judged"`
 	Alarm    float64   `json:"false_alarms"` // chance at most that draws of the law itself are found to differ
-}
-
-// UnmarshalJSON reads a verdict. Those of earlier versions have no grades: all that they found is a fault.
-func (v *Verdict) UnmarshalJSON(text []byte) error {
-	type plain Verdict
-	old := struct{ Good bool }{}
-	if err := errors.Join(json.Unmarshal(text, &old), json.Unmarshal(text, (*plain)(v))); err != nil || v.Grade != "" {
-		return err
-	}
-	for i := range v.Findings {
-		v.Findings[i].Severity, v.Findings[i].Effect, v.Findings[i].Threshold = Fault, metric.NaN, metric.NaN
-		v.Findings[i].PValue, v.Findings[i].Share = metric.NaN, metric.NaN
-	}
-	if v.Grade = gradeOf(v.Findings, nil); v.Grade == Good && !old.Good {
-		v.Grade = NotDecided
-	}
-	return nil
 }
 
 // A measure says in what an effect is counted, and above which size it is a fault; NaN: never.
@@ -427,13 +408,4 @@ func (r *Remedy) String() string {
 		return r.Command
 	}
 	return string(r.Verb)
-}
-
-// UnmarshalJSON reads a remedy, or a command line alone, as evaluations of earlier versions have it.
-func (r *Remedy) UnmarshalJSON(text []byte) error {
-	if json.Unmarshal(text, &r.Command) == nil {
-		return nil
-	}
-	type plain Remedy
-	return json.Unmarshal(text, (*plain)(r))
 }

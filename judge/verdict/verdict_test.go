@@ -98,6 +98,14 @@ func evidence(x, held, train []float64, d, points int, seed uint64, wall float64
 	return e
 }
 
+// judged is the verdict on evidence. It keeps all that the verdict says.
+func judged(t *testing.T, e Evidence) Verdict {
+	v := Of(e)
+	testkit.KeepValue(t, v)
+	testkit.Keep(t, "%s\n%s", v, strings.Join(v.Grouped(), "\n"))
+	return v
+}
+
 var verdicts = flag.Int("verdicts", 50, "draws of each law that are judged; six times as many with LANDING_LONG=all")
 
 // Draws of the law itself are good, but for a share Alarm at most: of n verdicts on a law more than
@@ -244,6 +252,7 @@ func TestFaults(t *testing.T) {
 			return x
 		}, "off"},
 	} {
+		whole := t
 		t.Run(c.name, func(t *testing.T) {
 			n, m, of := 2000, 400, 1600
 			if c.want == Blur {
@@ -270,6 +279,9 @@ func TestFaults(t *testing.T) {
 					full.Numbers = nil
 				}
 				v := Of(full)
+				if seed == 0 {
+					v = judged(whole, full)
+				}
 				if v.Grade == Good {
 					t.Errorf("seed %d: good", seed)
 					continue
@@ -375,7 +387,8 @@ func TestNotJudged(t *testing.T) {
 		{500, 500, ""}, {90, 200, "apart are not seen, with far more samples (-n) 0."}, {2000, 1000, ""},
 		{100, 100, "with 100 rows and 100 samples distribution functions less than 0.2"},
 	} {
-		v := Of(evidence(l.draw(c.samples, 1, 0), l.draw(c.rows/5, 1, 1), l.draw(c.rows-c.rows/5, 1, 2), 2, 100, 1, 0))
+		v := judged(t, evidence(l.draw(c.samples, 1, 0), l.draw(c.rows/5, 1, 1), l.draw(c.rows-c.rows/5, 1, 2), 2,
+			100, 1, 0))
 		skipped := slices.IndexFunc(v.Skipped, func(s Skip) bool { return s.Code == AnotherLaw })
 		if len(v.Findings) > 0 || (v.Grade == Good) != (c.why == "") || (v.Grade == NotDecided) != (skipped >= 0) ||
 			skipped >= 0 && !strings.Contains(v.Skipped[skipped].Why, c.why) {
@@ -396,7 +409,7 @@ func TestNotJudged(t *testing.T) {
 	alike.Rows = slices.Concat(alike.Train, alike.Held)
 	alike.Numbers = []Number{{Name: "x", Samples: metric.Column(alike.Samples, 0, 2),
 		Rows: metric.Column(alike.Rows, 0, 2), Times: math.Inf(1)}}
-	for _, f := range Of(alike).Findings {
+	for _, f := range judged(t, alike).Findings {
 		if strings.Contains(f.Says, "Inf") || strings.Contains(f.Says, "e+") ||
 			f.Code == Spread && !strings.Contains(f.Says, "rows are all the same") &&
 				!strings.Contains(f.Says, "rows do not differ along") {
@@ -407,7 +420,7 @@ func TestNotJudged(t *testing.T) {
 		t.Errorf("%+v", Of(alike))
 	}
 	unseen := evidence(l.draw(100, 1, 0), l.draw(50, 1, 1), l.draw(80, 1, 2), 2, 50, 1, 0)
-	if unseen.Start = nil; Of(unseen).Skipped[0].Code != MissedMode || !slices.ContainsFunc(Of(unseen).Skipped,
+	if unseen.Start = nil; judged(t, unseen).Skipped[0].Code != MissedMode || !slices.ContainsFunc(Of(unseen).Skipped,
 		func(s Skip) bool { return s.Code == StartLaw }) {
 		t.Errorf("%+v", Of(unseen))
 	}
@@ -455,7 +468,7 @@ func TestAllRows(t *testing.T) {
 			x := two.draw(n, seed, 0)
 			c.plant(x, train)
 			e := evidence(x, held, train, 2, 200, seed, math.Inf(-1))
-			v := Of(e)
+			v := judged(t, e)
 			if len(v.Findings) > 0 && (c.want == "" || v.Findings[0].Code == c.want) {
 				all++
 			}
@@ -463,7 +476,7 @@ func TestAllRows(t *testing.T) {
 			for k := range e.Numbers {
 				e.Numbers[k].Rows = metric.Column(held, k, 2)
 			}
-			if len(Of(e).Findings) > 0 {
+			if len(judged(t, e).Findings) > 0 {
 				few++
 			}
 		}
@@ -524,7 +537,7 @@ func TestMissedRowsAside(t *testing.T) {
 			x[i] -= 40
 		}
 	}
-	v := Of(evidence(x, two.draw(200, 1, 1), two.draw(800, 1, 2), 2, 200, 1, math.Inf(-1)))
+	v := judged(t, evidence(x, two.draw(200, 1, 1), two.draw(800, 1, 2), 2, 200, 1, math.Inf(-1)))
 	for i, f := range v.Findings {
 		if (f.Code == MissedMode) != (i == 0) || i > 0 && f.Effect > 0.02 || f.Code == Spread {
 			t.Errorf("%d: %s %.3f %s", i, f.Code, float64(f.Effect), f.Says)
@@ -639,14 +652,14 @@ func TestCourse(t *testing.T) {
 	} {
 		e := evidence(l.draw(400, 1, 0), l.draw(100, 1, 1), l.draw(400, 1, 2), 2, 100, 1, math.Inf(-1))
 		e.Course = &c.course
-		if v := Of(e); len(v.Findings) > 0 {
+		if v := judged(t, e); len(v.Findings) > 0 {
 			t.Fatalf("a good law: %+v", v)
 		}
 		for i := range e.Samples {
 			e.Samples[i] = 2*e.Samples[i] + 1
 		}
 		e.Energy = metric.EnergyTest(e.Samples, e.Rows, 2, 100, 999, 1)
-		v := Of(e)
+		v := judged(t, e)
 		at := slices.IndexFunc(v.Findings, func(f Finding) bool { return f.Code == TooShort })
 		skipped := slices.ContainsFunc(v.Skipped, func(s Skip) bool { return s.Code == TooShort })
 		if (at >= 0) != (c.says != "") || skipped != c.skips ||
@@ -660,7 +673,7 @@ func TestCourse(t *testing.T) {
 func TestWithNumbers(t *testing.T) {
 	l := laws[0]
 	e := evidence(l.draw(400, 1, 0), l.draw(100, 1, 1), l.draw(400, 1, 2), 2, 100, 1, math.Inf(-1))
-	v := Of(e)
+	v := judged(t, e)
 	if v.Grade != Good {
 		t.Fatalf("%+v", v)
 	}
@@ -685,7 +698,7 @@ func TestBlurOfRepeatedRows(t *testing.T) {
 	normal := laws[0]
 	train := normal.draw(500, 1, 0)
 	held, x := slices.Clone(train[:2*200]), normal.draw(1000, 1, 1)
-	v := Of(evidence(x, held, train, 2, 300, 1, -10))
+	v := judged(t, evidence(x, held, train, 2, 300, 1, -10))
 	repeats := func(v Verdict) bool {
 		return slices.ContainsFunc(v.Skipped, func(s Skip) bool {
 			return s.Code == Blur && strings.Contains(s.Why, "repeat")
@@ -697,7 +710,7 @@ func TestBlurOfRepeatedRows(t *testing.T) {
 	for i := range x {
 		x[i] *= 1.5
 	}
-	if v = Of(evidence(x, normal.draw(200, 1, 2), train, 2, 300, 1, -10)); repeats(v) {
+	if v = judged(t, evidence(x, normal.draw(200, 1, 2), train, 2, 300, 1, -10)); repeats(v) {
 		t.Errorf("new rows: %+v", v.Skipped)
 	}
 }
@@ -735,7 +748,7 @@ func TestSwarms(t *testing.T) {
 			}
 			e := evidence(x, held, train, 2, 300, seed, -10)
 			e.Rows, e.Numbers = rows, nil
-			v := Of(e)
+			v := judged(t, e)
 			if v.Has(Blur) {
 				blurred++
 			}
@@ -755,7 +768,7 @@ func TestKindOfData(t *testing.T) {
 	l := laws[0]
 	e := evidence(l.draw(400, 1, 0), l.draw(100, 1, 1), l.draw(400, 1, 2), 2, 100, 1, math.Inf(-1))
 	e.Kind = []KindFault{{"motions touch", 0.25}}
-	if v := Of(e); v.Grade != NotGood || len(v.Findings) != 1 || v.Findings[0].Code != KindOfData ||
+	if v := judged(t, e); v.Grade != NotGood || len(v.Findings) != 1 || v.Findings[0].Code != KindOfData ||
 		v.Findings[0].Effect != 0.25 || v.Findings[0].Says != "motions touch" {
 		t.Errorf("%+v", v)
 	}

@@ -96,6 +96,7 @@ func TestKnownLaws(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", c.name, err)
 		}
+		testkit.KeepValue(t, []any{c.name, r, x[:60]})
 		for j := range 2 {
 			sum, square := 0.0, 0.0
 			for i := range n {
@@ -112,6 +113,10 @@ func TestKnownLaws(t *testing.T) {
 		if r.Effective < n/2 || math.Abs(r.LogShare-c.share) > 0.25 {
 			t.Errorf("%s: ln share %.3f; expected %.3f; %+v", c.name, r.LogShare, c.share, r)
 		}
+		later := options(c.cut, 1, 1)
+		later.First = 5
+		few, some, err := Draw(t.Context(), later, 20)
+		testkit.KeepValue(t, []any{some, few, fmt.Sprint(err)})
 		again, _, _ := Draw(t.Context(), options(c.cut, 3, 1), n)
 		if !slices.Equal(x, again) {
 			t.Errorf("%s: three workers give other bytes than two", c.name)
@@ -184,6 +189,7 @@ func TestKnownLawOfSplitNoise(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	testkit.KeepValue(t, []any{r, x[:60]})
 	tail := math.Erfc(2/math.Sqrt2) / 2
 	above := math.Exp(-2) / math.Sqrt(2*math.Pi) / tail
 	for j, want := range [][2]float64{{above, math.Sqrt(1 + 2*above - above*above)}, {0, 1}} {
@@ -221,6 +227,7 @@ func TestMeasures(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		testkit.KeepValue(t, []any{r, x[:60]})
 		sum := 0.0
 		for i := range n {
 			sum += x[2*i]
@@ -242,7 +249,7 @@ func TestRefusals(t *testing.T) {
 		{&Cut{Set: set(t, "", "x[0] >= 60")}, fault.Check},
 	} {
 		_, _, err := Draw(t.Context(), options(c.cut, 2, 1), 100)
-		if fault.Of(err).Kind != c.kind {
+		if testkit.KeepValue(t, fmt.Sprint(err)); fault.Of(err).Kind != c.kind {
 			t.Errorf("%v: %v; expected kind %s", constraint.Components(c.cut.Set), err, c.kind)
 		}
 	}
@@ -252,6 +259,7 @@ func TestRefusals(t *testing.T) {
 		t.Errorf("numbers that wrap: %v", err)
 	}
 	x, r, err := Draw(t.Context(), options(&Cut{Set: set(t, "", "x[0] >= 5.5")}, 2, 1), 100)
+	testkit.KeepValue(t, []any{r, x, fmt.Sprint(err)})
 	if err != nil && fault.Of(err).Kind != fault.Check || err == nil && r.Effective < leastEffective && r.Low == "" {
 		t.Errorf("%v with %+v", err, r)
 	}

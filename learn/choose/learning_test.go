@@ -18,6 +18,35 @@ func chosen(of []Choice, key string) any {
 	return nil
 }
 
+// All that is chosen, for data of several kinds and for settings that are given.
+func TestChosen(t *testing.T) {
+	for _, of := range []func(l *Measures){
+		func(*Measures) {},
+		func(l *Measures) { l.Rows, l.Narrow, l.WindowMedian = 200_000, 0.2, 0.3 },
+		func(l *Measures) { l.Rows, l.Dim, l.Coordinates, l.RadiusMedian, l.RadiusThin = 100, 1, 2, 0.05, 0.01 },
+		func(l *Measures) { l.Coordinates, l.Dim, l.Torsions, l.Mode = 40, 7, true, 0.3 },
+		func(l *Measures) {
+			l.Coordinates, l.Dim, l.Components, l.Work, l.Spread, l.Diameter = 60, 50, 100, 1e6, 30, 70
+			for j := range l.Coordinates {
+				l.Scales, l.Center = append(l.Scales, float64(j)), append(l.Center, float64(j%2))
+			}
+		},
+		func(l *Measures) { l.Coordinates, l.Dim, l.Spread, l.Narrow, l.Mode = 3000, 2990, 50, 1e-3, 0.7 },
+	} {
+		l := earth
+		of(&l)
+		for _, open := range []Noise{{}, {Underdamped: true}, {Underdamped: true, Far: true, Splits: true},
+			{Projected: true, Steps: 30}, {Underdamped: true, Projected: true, Max: 1.5}, {Far: true, Geometric: true},
+			{Underdamped: true, Splits: true, Horizon: 0.7, Min: 0.2}, {Underdamped: true, Friction: 3}} {
+			n, why := Schedule(&l, open)
+			testkit.KeepValue(t, []any{n, n.Travel(), Short(&l, n), Strain(&l, open, n), Strain(&l, n, n), why})
+			testkit.KeepValue(t, Learning(&l, n))
+			testkit.KeepValue(t, Draws(&l, n, n.Steps%11))
+			testkit.KeepValue(t, Velocity(&l, n.Steps, n.Underdamped))
+		}
+	}
+}
+
 // An epoch has at most 16 batches and its paths a gigabyte; few rows are all in one batch.
 func TestBatches(t *testing.T) {
 	for _, c := range []struct{ rows, d, steps, batch, paths int }{

@@ -21,7 +21,11 @@ import (
 func measure(t *testing.T, set constraint.Set, rows []float64) *Measures {
 	t.Helper()
 	pool := testkit.Pool(t, 1)
-	return testkit.Must(Measure(t.Context(), set, rows, 1, pool))
+	m := testkit.Must(Measure(t.Context(), set, rows, 1, pool))
+	if !testkit.Longest() { // it measures more
+		testkit.KeepValue(t, m)
+	}
+	return m
 }
 
 // quiet fails if something could not be measured.
@@ -181,7 +185,8 @@ func TestFlat(t *testing.T) {
 		h := (x[0] + 2*x[1] + 3*x[2] - 1) / 14
 		x[0], x[1], x[2] = x[0]-h, x[1]-2*h, x[2]-3*h
 	}
-	for name, set := range map[string]constraint.Set{"affine": affine, "by differences": sets.Plain(affine)} {
+	for i, set := range []constraint.Set{affine, sets.Plain(affine)} {
+		name := []string{"affine", "by differences"}[i]
 		m := measure(t, set, rows)
 		m.quiet(t)
 		if m.Dim != 3 || !math.IsInf(m.Radius, 1) || !math.IsInf(m.RadiusMedian, 1) || !math.IsInf(m.WindowMedian, 1) {
@@ -445,14 +450,14 @@ func TestMeasuresAreOfRowsAsASet(t *testing.T) {
 	if err != nil || other.Narrow == first.Narrow {
 		t.Errorf("another seed looks at the same rows")
 	}
-	for name, set := range map[string]func(unit float64) constraint.Set{
+	for name, set := range testkit.Ordered(map[string]func(unit float64) constraint.Set{
 		"torus":          func(u float64) constraint.Set { return zoo.Torus{Major: 2 * u, Minor: 0.5 * u} },
 		"by differences": func(u float64) constraint.Set { return sets.Plain(zoo.Torus{Major: 2 * u, Minor: 0.5 * u}) },
 		"between planes": func(u float64) constraint.Set {
 			walls := box(t, []float64{-3 * u, -3 * u, -0.25 * u}, []float64{3 * u, 3 * u, 0.3 * u})
 			return constraint.All(zoo.Torus{Major: 2 * u, Minor: 0.5 * u}, walls)
 		},
-	} {
+	}) {
 		want := measure(t, set(1), x)
 		scales := []int{-40}
 		if name == "torus" {
@@ -493,9 +498,9 @@ func TestMeasuresInOtherUnits(t *testing.T) {
 	}
 	set := box(t, []float64{-6, -6}, []float64{6, 6})
 	was := measure(t, set, x)
-	for name, c := range map[string]struct{ scale, shift, cos, sin float64 }{
+	for name, c := range testkit.Ordered(map[string]struct{ scale, shift, cos, sin float64 }{
 		"larger": {1000, 0, 1, 0}, "smaller": {0.001, 0, 1, 0}, "moved": {1, 1e4, 1, 0}, "turned": {1, 0, 0.6, 0.8},
-	} {
+	}) {
 		y := make([]float64, 2*n)
 		for i := range n {
 			y[2*i] = c.scale*(c.cos*x[2*i]-c.sin*x[2*i+1]) + c.shift
@@ -524,12 +529,12 @@ func TestConstantCoordinates(t *testing.T) {
 			Equality: append([]formula.Component{{Name: "r", Expr: "norm(x[0:2]) = 1"}}, more...)}))
 		return set
 	}
-	for want, set := range map[string]constraint.Set{
+	for want, set := range testkit.Ordered(map[string]constraint.Set{
 		"x[2] = 3, x[3] = -2,":     circle(),
 		"all rows have x[3] = -2,": circle(formula.Component{Name: "c", Expr: "x[2] = 3"}),
 		"": circle(formula.Component{Name: "both", Expr: "x[2] - 3 = 0"},
 			formula.Component{Name: "more", Expr: "x[3] + x[2] = 1"}),
-	} {
+	}) {
 		notes := strings.Join(measure(t, set, x).Notes, "; ")
 		if told := strings.Contains(notes, "all rows have"); told != (want != "") || !strings.Contains(notes, want) {
 			t.Errorf("want %q: %q", want, notes)

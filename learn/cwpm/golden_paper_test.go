@@ -9,19 +9,17 @@ import (
 	"github.com/landing-diffusion/landing/tools/testkit"
 	"github.com/landing-diffusion/landing/tools/testkit/golden"
 	"github.com/landing-diffusion/landing/tools/testkit/papercase"
-	"github.com/landing-diffusion/landing/tools/testkit/reference"
 )
 
 // The loss of the paths of paper.json in the paper's convention, with ε, active walls and a potential.
 func TestGoldenPaperLoss(t *testing.T) {
-	var want reference.PaperGolden
+	var want papercase.Golden
 	golden.ReadJSON(t, "paper.json", &want)
-	for _, c := range reference.PaperCases() {
-		p := testkit.Must(papercase.Process(c))
-		const d, N = reference.PaperDim, reference.PaperSteps
+	for name, p := range papercase.Processes() {
+		const d, N = papercase.Dim, papercase.Steps
 		n := len(want.Start)
 		paths := &langevin.Paths{Count: n, Steps: N, Dim: d, Failed: make([]bool, n)}
-		for _, x := range want.Forward[c.Name] {
+		for _, x := range want.Forward[name] {
 			paths.X = append(paths.X, x...)
 		}
 		var terms []cwpm.Term
@@ -32,7 +30,7 @@ func TestGoldenPaperLoss(t *testing.T) {
 		}
 		l := cwpm.NewLoss(p, score.NewReader[float64](score.Reading{}, d, p.Method.Underdamped()), len(terms),
 			cwpm.Options{})
-		in, err := l.Prepare(paths, terms, func(dst []float64, path int) { copy(dst, reference.PaperNoise(path, N)) })
+		in, err := l.Prepare(paths, terms, func(dst []float64, path int) { copy(dst, papercase.Noise(path, N)) })
 		testkit.OK(t, err)
 		s, width := make([]float64, 0, len(terms)*d), len(in)/len(terms)
 		for i := range terms { // a row is x, p̃, t
@@ -40,9 +38,9 @@ func TestGoldenPaperLoss(t *testing.T) {
 			if p.Method.Underdamped() {
 				momentum = row[d : 2*d]
 			}
-			s = append(s, reference.PaperScore(row[:d], momentum, row[width-1])...)
+			s = append(s, papercase.Score{}.At(row[:d], momentum, row[width-1])...)
 		}
-		testkit.Near(t, l.Evaluate(make([]float64, len(s)), s), want.Loss[c.Name], 1e-9*want.Loss[c.Name],
-			"%s: loss", c.Name)
+		testkit.Near(t, l.Evaluate(make([]float64, len(s)), s), want.Loss[name], 1e-9*want.Loss[name],
+			"%s: loss", name)
 	}
 }

@@ -63,6 +63,7 @@ func targets(
 	if opt.Window > 0 {
 		windows := make([]Window, p.Schedule.N)
 		w := testkit.Must(l.FitWindow(paths, k, last))
+		testkit.KeepValue(t, []any{k, w})
 		windows[k] = w
 		l.SetWindows(windows)
 	}

@@ -105,6 +105,7 @@ func TestWindowUnfoldsWalls(t *testing.T) {
 					windows := make([]Window, p.Schedule.N)
 					for k := range windows {
 						windows[k] = testkit.Must(fitted.FitWindow(exact, k, lastExact))
+						testkit.KeepValue(t, []any{k, windows[k]})
 					}
 					folded.SetWindows(windows)
 					unfolded.SetWindows(windows)

@@ -286,9 +286,10 @@ func (t *Trainer[T]) makeRows(ctx context.Context, from State, tell func(batch))
 			}
 			var arrays []arrayfile.Named
 			if n := len(b.terms); n > 0 {
-				err = t.fill(&r, b.terms)
-				arrays = []arrayfile.Named{{Name: "in", Array: arrayfile.Of(r.in[:n*r.read], n, r.read)},
-					{Name: "loss", Array: arrayfile.Of(r.loss[:n*r.width], n, r.width)}}
+				if err = t.fill(&r, b.terms); err == nil {
+					arrays = []arrayfile.Named{{Name: "in", Array: arrayfile.Of(r.in[:n*r.read], n, r.read)},
+						{Name: "loss", Array: arrayfile.Of(r.loss[:n*r.width], n, r.width)}}
+				}
 			}
 			if err = cmp.Or(ctx.Err(), err); err == nil {
 				err = e.send("rows", fmt.Sprint(turn, from.Epoch, from.Step), arrays...)

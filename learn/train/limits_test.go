@@ -11,6 +11,7 @@ import (
 	"github.com/landing-diffusion/landing/base/kernel"
 	"github.com/landing-diffusion/landing/base/keyed"
 	"github.com/landing-diffusion/landing/base/parallel"
+	"github.com/landing-diffusion/landing/constraint/geometry"
 	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/learn/method"
@@ -47,6 +48,10 @@ func (l losingLoss) Prepare(terms []method.Term) ([]float32, error) {
 		}
 	}
 	return l.Loss.Prepare(terms)
+}
+
+func (l losingLoss) Squares(dst []float32, width int) geometry.Geometry {
+	return l.Loss.(method.Squares).Squares(dst, width)
 }
 
 func (l *losing) Failed(item int) bool { return item < l.failed }

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -21,7 +22,9 @@ func gathered(t *testing.T, in Input, pool *parallel.Pool) *Evidence {
 func terminalFinding(t *testing.T, p *langevin.Process, data []float64) Finding {
 	t.Helper()
 	pool := testkit.Pool(t, 2)
-	return terminalLaw(gathered(t, Input{Process: p, Data: data, Uniform: true, Seed: 1}, pool))[0]
+	f := terminalLaw(gathered(t, Input{Process: p, Data: data, Uniform: true, Seed: 1}, pool))[0]
+	keep(t, fmt.Sprint(p.Set), f)
+	return f
 }
 
 // On a cap, which has an inequality, paths from the pole that forget their momentum slowly end in the uniform law

@@ -9,6 +9,7 @@ import (
 
 	"github.com/goccy/go-yaml"
 
+	"github.com/landing-diffusion/landing/base/keyed"
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/geometry"
 	"github.com/landing-diffusion/landing/constraint/zoo"
@@ -241,4 +242,59 @@ func TestGrid(t *testing.T) {
 		testkit.Equal(t, len(own.Held), len(own.HeldNames), keys)
 		return fmt.Sprintf("R^%d, given %q", set.Dim(), own.HeldNames)
 	})
+}
+
+// Of each kind, all that its set says: components with values and slopes at a point, what it knows, files and keys.
+func TestKinds(t *testing.T) {
+	testkit.Keep(t, "kinds %q, implied by %q", names(), Implying())
+	testkit.Keep(t, "keys %q", Keys())
+	kept := func(text string) string {
+		var s Set
+		if err := yaml.UnmarshalWithOptions([]byte("{"+text+"}"), &s, yaml.Strict()); err != nil {
+			return err.Error()
+		}
+		out := fmt.Sprintf("%s of %q, unbounded %v, files %v, idle %v", s.Is(), KeysOf(s.Is()), s.Unbounded(),
+			s.Files(), s.Idle("set"))
+		given := []string{"u", "v"}
+		if !strings.Contains(text, "let: {}") { // that asks for a condition
+			given = nil
+		}
+		set, err := s.BuildGiven("set", given)
+		if err != nil {
+			return out + "\n" + err.Error()
+		}
+		own := set.Capabilities()
+		out += fmt.Sprintf("\n%s\n%s in R^%d, held %v %q, parts %v, %d steps of %d %q, families %v, "+
+			"names %q, selects %s",
+			testkit.Must(yaml.Marshal(s)), own.Name, set.Dim(), own.Held, own.HeldNames, own.Parts, own.Steps,
+			own.StepDim, own.StepNames, own.Families, own.Names, own.Selection)
+		stream := keyed.New(3, keyed.Probe, 0)
+		x, along := make([]float64, set.Dim()), make([]float64, set.Dim())
+		stream.Normals(along, 0, 0)
+		stream.Normals(x, 1, 0)
+		switch {
+		case own.Start != nil:
+			own.Start(x, stream, 0, 0)
+		case own.SampleUniform != nil:
+			own.SampleUniform(x, stream, 0)
+		}
+		all := constraint.Components(set)
+		values, jac := make([]float64, len(all)), make([]float64, len(all)*len(x))
+		set.NewEvaluator(1).Jacobians(values, jac, x, 1)
+		out += fmt.Sprintf("\nat %.6f", x[:min(len(x), 40)])
+		for i, name := range all[:min(len(all), 200)] {
+			slope := 0.0
+			for j, v := range along {
+				slope += v * jac[i*len(x)+j]
+			}
+			out += fmt.Sprintf("\n%s: %.8f, slope %.8f", name, values[i]+0, slope+0)
+			if own.Support != nil {
+				out += fmt.Sprintf(" %v", own.Support[i])
+			}
+		}
+		return strings.ReplaceAll(out, "-0.00000000", "0.00000000")
+	}
+	for text := range strings.Lines(string(testkit.Must(os.ReadFile("testdata/kinds.txt")))) {
+		testkit.Keep(t, "\n%s= %s", text, strings.ReplaceAll(kept(text), "\n", "\n= "))
+	}
 }

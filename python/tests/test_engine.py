@@ -24,7 +24,7 @@ from landing import _binary, _engine  # noqa: E402
 
 TRAIN = {"epochs": 10, "batch": 30, "times_per_path": 2, "precision": "float32"}
 MORE = {"train": {**TRAIN, "optimizer": "muon", "window": 0.5, "anneal": 0.5, "clip": 0.1, "refresh": 3}}
-SAME = {name: CASES[name] for name in ("given", "given, no momentum", "temporal, given", "aligned")} | {
+SAME = {name: CASES[name] for name in ("given", "given, no momentum", "gaussian", "temporal, given", "aligned")} | {
     "muon, averaged": ({"kind": "sphere", "dim": 14}, sphere, "ULLA", {**MLP, **ALL, "layers": 4, "output": "balanced"}, MORE)}
 
 
@@ -183,6 +183,11 @@ def test_refusals() -> None:
     for bad in ({"device": "abacus"}, {"device": "meta"}, {"precision": "float16"}):
         with pytest.raises(landing.UsageError):
             landing.torch.fit(p, x, **bad)
+    wide = landing.Problem("t", set={"kind": "stiefel", "n": 30, "p": 29}, process=process("ULLA"), network=MLP,
+                           **{**BASE, "train": {**TRAIN, "batch": 60, "times_per_path": 6}})
+    frames = np.linalg.qr(np.random.default_rng(5).normal(size=(60, 30, 29)))[0].reshape(60, 870)
+    with pytest.raises(landing.UsageError, match=r"a batch of \d+ rows with 435×870 normals .* train without PyTorch"):
+        landing.torch.fit(wide, frames, device="cpu")
     if not torch.cuda.is_available():
         with pytest.raises(landing.UsageError, match="sees no GPU"):
             landing.torch.fit(p, x, device="cuda")

@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"unicode/utf8"
 
 	"github.com/landing-diffusion/landing/experiment/run"
 	"github.com/landing-diffusion/landing/internal/fault"
@@ -183,7 +182,7 @@ func TestTables(t *testing.T) {
 	c := compared(t, "", evil, entry("p", "B", 1, "x", 0.5), failed)
 	c.Groups[0].Title = "<script>"
 	forms := map[string]func(b *bytes.Buffer) error{
-		"text": func(b *bytes.Buffer) error { return c.WriteText(b, 0) },
+		"text": func(b *bytes.Buffer) error { return c.WriteText(b) },
 		"md":   func(b *bytes.Buffer) error { return c.WriteMarkdown(b) },
 		"csv":  func(b *bytes.Buffer) error { return c.WriteCSV(b) },
 		"json": func(b *bytes.Buffer) error { return c.WriteJSON(b) },
@@ -216,11 +215,6 @@ func TestTables(t *testing.T) {
 	}
 	if strings.Contains(out["html"], "<script>:") || strings.Contains(out["md"], "<b>") {
 		t.Error("a name is markup")
-	}
-	for _, line := range strings.Split(strings.Split(out["text"], "Distance:")[0], "\n") {
-		if n := len([]rune(line)); n > wide+40 {
-			t.Errorf("a line of %d characters: %q", n, line)
-		}
 	}
 	rows, err := csv.NewReader(strings.NewReader(out["csv"])).ReadAll()
 	if err != nil || len(rows) != 4 || rows[1][13] != "0.25" || rows[1][16] != "1.25" || rows[1][17] != "0.07" ||
@@ -318,35 +312,6 @@ func TestReadSweep(t *testing.T) {
 	testkit.Refused(t, testkit.Err(r.Read(t.Context(), []string{dir})), "is damaged", "a result that was changed")
 }
 
-// For a terminal tables are cut into blocks that fit, as sentences are; one that is narrower than any table is as if it
-// had 40 columns.
-func TestTextFits(t *testing.T) {
-	var b bytes.Buffer
-	for _, columns := range []int{0, 80, 60, 10} {
-		c := compared(t, "", entry("p", "A", 1, "x", 0.1), entry("p", "A", 2, "x", 0.2), entry("p", "B", 1, "x", 0.9),
-			entry("p", "B", 2, "x", 1.1))
-		b.Reset()
-		testkit.OK(t, c.WriteText(&b, columns))
-		most := columns
-		switch columns {
-		case 0:
-			most = 120
-		case 10:
-			most = 40
-		}
-		if columns == 60 && strings.Contains(b.String(), "\nline  its floor") {
-			t.Errorf("a floor stands without what it is of:\n%s", b.String())
-		}
-		longest := 0
-		for _, line := range strings.Split(b.String(), "\n") {
-			longest = max(longest, utf8.RuneCountInString(line))
-		}
-		if longest > most && columns != 10 || longest < most/2 {
-			t.Errorf("%d columns: a line has %d characters:\n%s", columns, longest, b.String())
-		}
-	}
-}
-
 // A line's cells are sums, means or the worst of its seeds, whichever of them has it; a table of parts that no line
 // has is none. Numbers are by hand.
 func TestCellsOverSeeds(t *testing.T) {
@@ -412,15 +377,6 @@ func TestWithin(t *testing.T) {
 	}
 }
 
-// A column wider than the terminal has a block of its own, and its floor the next: no block is empty.
-func TestBlocksOfWideColumns(t *testing.T) {
-	wide := strings.Repeat("w", 60)
-	var b bytes.Buffer
-	testkit.OK(t, writeBlocks(&b, 40, [][]string{{"line", "distance", itsFloor, "p"}, {"A", wide, wide, "1"}}))
-	want := "line  distance\nA     " + wide + "\n\nline  its floor\nA     " + wide + "\n\nline  p\nA     1\n\n"
-	testkit.Equal(t, b.String(), want)
-}
-
 // Program steps are explained where a line has them.
 func TestLegendOfPrograms(t *testing.T) {
 	for _, has := range []bool{false, true} {
@@ -429,7 +385,7 @@ func TestLegendOfPrograms(t *testing.T) {
 			e.Row.Programs = &method.Programs{Points: 3, Iterations: 6}
 		}
 		var b bytes.Buffer
-		testkit.OK(t, compared(t, "", e).WriteText(&b, 0))
+		testkit.OK(t, compared(t, "", e).WriteText(&b))
 		if got := strings.Contains(b.String(), "Program steps: of optimisation"); got != has {
 			t.Errorf("%v: %s", has, b.String())
 		}

@@ -10,9 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
-	"github.com/landing-diffusion/landing/internal/text"
 	"github.com/landing-diffusion/landing/judge/figure"
 	"github.com/landing-diffusion/landing/judge/metric"
 )
@@ -33,9 +31,6 @@ type column struct {
 	head string
 	cell func(g *Group, l *Line) string
 }
-
-// itsFloor heads the floor of the column before it.
-const itsFloor = "its floor"
 
 // dash stands for what is not known.
 const dash = "–"
@@ -105,7 +100,8 @@ func (g *Group) columns() []column {
 		}},
 		{distances, "new draws", over(func(e *Entry) metric.Float { return e.Row.law() }, mean)},
 		{distances, "held-out", over(func(e *Entry) metric.Float { return e.Row.Distance.score().HeldOut }, withError)},
-		{distances, itsFloor, over(func(e *Entry) metric.Float { return e.Row.Distance.score().HeldOutFloor }, mean)},
+		{distances, "held-out floor",
+			over(func(e *Entry) metric.Float { return e.Row.Distance.score().HeldOutFloor }, mean)},
 		{distances, "difference", func(_ *Group, l *Line) string {
 			if l.Test == nil {
 				return dash
@@ -124,7 +120,7 @@ func (g *Group) columns() []column {
 		}},
 		{quality, "observables", over(func(e *Entry) metric.Float { return e.Row.Observed.score().Full }, withError)},
 		{quality, "MMD", over(func(e *Entry) metric.Float { return e.Row.MMD.Statistic }, withError)},
-		{quality, itsFloor, over(func(e *Entry) metric.Float { return e.Row.MMD.Mean }, mean)},
+		{quality, "MMD floor", over(func(e *Entry) metric.Float { return e.Row.MMD.Mean }, mean)},
 		{quality, "worst violation", func(_ *Group, l *Line) string {
 			worst := metric.NaN
 			for _, e := range l.Entries {
@@ -352,10 +348,10 @@ func (g *Group) legend() []string {
 	return append(append(out, s), g.Notes...)
 }
 
-// WriteText writes the comparison for a terminal with lines of `columns` characters; 0: 120.
-func (c *Comparison) WriteText(w io.Writer, columns int) error {
+// WriteText writes the comparison for a terminal. Tabs separate the cells of tables.
+func (c *Comparison) WriteText(w io.Writer) error {
 	for _, t := range c.Tables() {
-		if err := t.WriteText(w, columns); err != nil {
+		if err := t.WriteText(w); err != nil {
 			return err
 		}
 		if t.Notes != nil { // a table itself ends with an empty line
@@ -385,60 +381,21 @@ func (c *Comparison) WriteMarkdown(w io.Writer) error {
 // header puts a table's header before its rows.
 func header(head []string, rows [][]string) [][]string { return append([][]string{head}, rows...) }
 
-// How many characters wide a table may be where nothing is said, and is at least.
-const wide, narrow = 120, 40
-
-// writeBlocks writes a table, in blocks of columns where it is too wide, each with the first column; the last column
-// may go on as long as it is.
-func writeBlocks(w io.Writer, columns int, rows [][]string) error {
-	const gap = 2
-	width := make([]int, len(rows[0]))
-	for _, row := range rows {
-		for k, cell := range row {
-			width[k] = max(width[k], utf8.RuneCountInString(cell))
-		}
-	}
-	for from := 1; from < len(width); {
-		to, at := from, width[0]
-		for to < len(width) && (to == from || at+gap+width[to] <= columns) {
-			at += gap + width[to]
-			to++
-		}
-		if to < len(width) && to > from+1 && rows[0][to] == itsFloor { // beside what it is of
-			to--
-		}
-		for _, row := range rows {
-			line := pad(row[0], width[0])
-			for k := from; k < to; k++ {
-				line += strings.Repeat(" ", gap) + pad(row[k], width[k])
-			}
-			if _, err := fmt.Fprintln(w, strings.TrimRight(line, " ")); err != nil {
-				return err
-			}
-		}
-		if _, err := fmt.Fprintln(w); err != nil {
-			return err
-		}
-		from = to
-	}
-	return nil
-}
-
-func pad(s string, width int) string { return s + strings.Repeat(" ", width-utf8.RuneCountInString(s)) }
-
 // A Table is a table with remarks below it.
 type Table struct {
 	figure.Table
 	Notes []string
 }
 
-// WriteText writes the table for a terminal with lines of `columns` characters; 0: 120.
-func (t *Table) WriteText(w io.Writer, columns int) error {
-	columns = max(cmp.Or(columns, wide), narrow)
-	fmt.Fprintf(w, "%s\n\n", text.Fold(t.Title, columns))
-	err := writeBlocks(w, columns, header(t.Header, t.Rows))
+// WriteText writes the table for a terminal. Tabs separate its cells.
+func (t *Table) WriteText(w io.Writer) error {
+	fmt.Fprintf(w, "%s\n\n", t.Title)
+	for _, row := range header(t.Header, t.Rows) {
+		fmt.Fprintln(w, strings.Join(row, "\t"))
+	}
+	_, err := fmt.Fprintln(w)
 	for _, n := range t.Notes {
-		fmt.Fprintln(w, text.Fold(n, columns-2))
+		fmt.Fprintln(w, n)
 	}
 	return err
 }

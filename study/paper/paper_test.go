@@ -201,8 +201,8 @@ OLLA: its paths diverged,; all of them
 `
 	testkit.Equal(t, b.String(), want)
 	b.Reset()
-	want = "ULLA    0.1020 ± 0.0012 ✓ / 0.125"
-	if err := written.WriteText(&b, 0); err != nil || !strings.Contains(b.String(), want) {
+	want = "ULLA\t0.1020 ± 0.0012 ✓ / 0.125"
+	if err := written.WriteText(&b); err != nil || !strings.Contains(b.String(), want) {
 		t.Errorf("%v:\n%s", err, b.String())
 	}
 	e.Rows = append(e.Rows, Line{Name: "Guided", Cell: "Guided", Instead: map[string]string{"|h|": ""}})

@@ -3,6 +3,7 @@ package constrainttest_test
 import (
 	"os"
 	"os/exec"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/zoo"
 	"github.com/landing-diffusion/landing/tools/constrainttest"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // broken is a sphere with a fault.
@@ -37,9 +39,12 @@ func times(v []float64, by float64) {
 	}
 }
 
+// place matches what changes from run to run: lines of the suite, and times.
+var place = regexp.MustCompile(`\w+\.go:\d+: |\d+\.\d+s`)
+
 // Each fault of a set fails the check of the suite that is for it.
 func TestFaultsAreFound(t *testing.T) {
-	for name, spoil := range map[string]func(*constraint.Evaluator, *constraint.Capabilities){
+	for name, spoil := range testkit.Ordered(map[string]func(*constraint.Evaluator, *constraint.Capabilities){
 		"none": func(*constraint.Evaluator, *constraint.Capabilities) {},
 		"on/blocks": func(e *constraint.Evaluator, _ *constraint.Capabilities) {
 			e.Values = func(v, x []float64, n int) { v[0] = 1e-9 }
@@ -72,7 +77,7 @@ func TestFaultsAreFound(t *testing.T) {
 			of := c.SampleUniform
 			c.SampleUniform = func(dst []float64, s keyed.Stream, i uint64) { of(dst, s, i); times(dst, 1.001) }
 		},
-	} {
+	}) {
 		if of := os.Getenv("LANDING_BROKEN"); of == name {
 			constrainttest.Run(t, broken{zoo.Sphere{D: 3, R: 1}, spoil}, constrainttest.Options{Points: 4})
 		} else if of == "" {
@@ -83,6 +88,8 @@ func TestFaultsAreFound(t *testing.T) {
 			if found != (name != "none") || found != (err != nil) {
 				t.Errorf("%s: found %v, %v\n%.2000s", name, found, err, out)
 			}
+			said := strings.SplitSeq(place.ReplaceAllString(string(out), ""), "\n")
+			testkit.KeepValue(t, slices.Sorted(said)) // the suite's order is that of a map
 		}
 	}
 }

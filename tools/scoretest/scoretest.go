@@ -540,19 +540,17 @@ func Graph[T float32 | float64](t *testing.T, m score.Model[T], momentum bool, p
 	times score.Times, wide onnx.Type, tolerance float64) {
 	t.Helper()
 	g := testkit.Must(score.Graph(m, momentum, times, wide))
-	file := testkit.Must(g.Encode("test", nil))
-	model := testkit.Must(onnxrun.Decode(file))
 	d, w, n := m.Out(), m.In(), rows
 	ws := m.Pack(false).NewWorkspace(n, false)
 	hides := false
-	for _, p := range model.Inputs {
+	for _, p := range g.Inputs {
 		hides = hides || p.Name == score.GraphHidden
 	}
 	for _, hidden := range []bool{false, true} {
 		if hidden && !hides {
 			break
 		}
-		tensor := func(dims ...int) *onnxrun.Tensor { return &onnxrun.Tensor{Type: int64(wide), Dims: dims} }
+		tensor := func(dims ...int) *onnxrun.Tensor { return &onnxrun.Tensor{Type: wide, Dims: dims} }
 		x, p, at, null := tensor(n, d), tensor(n, d), tensor(n), tensor(n)
 		in, gains := make([]T, n*w), make([]float64, n)
 		for i := range n {
@@ -579,10 +577,10 @@ func Graph[T float32 | float64](t *testing.T, m score.Model[T], momentum bool, p
 		if hides {
 			inputs[score.GraphHidden] = null
 		}
-		if len(inputs) != len(model.Inputs) {
-			t.Fatalf("the graph has %d inputs, want %d", len(model.Inputs), len(inputs))
+		if len(inputs) != len(g.Inputs) {
+			t.Fatalf("the graph has %d inputs, want %d", len(g.Inputs), len(inputs))
 		}
-		out := testkit.Must(model.Run(inputs))
+		out := testkit.Must(onnxrun.Run(g, inputs))
 		want, largest := ws.Forward(in, n), 1.0
 		for i, v := range want {
 			largest = max(largest, math.Abs(gains[i/d]*float64(v)))

@@ -4,15 +4,20 @@ package testkit
 
 import (
 	"bytes"
+	"cmp"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"io"
 	"iter"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -235,11 +240,44 @@ func Keep(t testing.TB, format string, v ...any) {
 		t.Cleanup(func() {
 			got := texts[t.Name()].String()
 			if delete(texts, t.Name()); runtime.GOARCH == "amd64" {
-				Kept(t, filepath.Join(home, "testdata", t.Name()+".txt"), got)
+				Kept(t, filepath.Join(home, "testdata", strings.ReplaceAll(t.Name(), "/", "-")+".txt"), got)
 			}
 		})
 	}
 	fmt.Fprintf(texts[t.Name()], format+"\n", v...)
+}
+
+// fraction matches the numbers that KeepValue rounds, and scratch the folders of a test, which it names DIR.
+var scratch = regexp.MustCompile(`[^\s"'=:,;]*/Test\w*\d{5,}/\d{3}`)
+var fraction = regexp.MustCompile(`-?\d+\.\d+(e[-+]?\d+)?|-?\b\d+e[-+]?\d+`)
+
+// KeepValue keeps a text, or a value as JSON where it can be written so. Numbers have four digits, below 1e-9 none:
+// kernels round otherwise.
+func KeepValue(t testing.TB, v any) {
+	text, ok := v.(string)
+	if b, err := json.Marshal(v); !ok && err == nil {
+		text = string(b)
+	} else if !ok {
+		text = fmt.Sprintf("%+v", v)
+	}
+	Keep(t, "%s", fraction.ReplaceAllStringFunc(scratch.ReplaceAllString(text, "DIR"), func(s string) string {
+		x := Must(strconv.ParseFloat(s, 64))
+		if math.Abs(x) < 1e-9 {
+			x = 0
+		}
+		return strconv.FormatFloat(x, 'g', 4, 64)
+	}))
+}
+
+// Ordered iterates over a map by its keys.
+func Ordered[K cmp.Ordered, V any](m map[K]V) iter.Seq2[K, V] {
+	return func(yield func(K, V) bool) {
+		for _, k := range slices.Sorted(maps.Keys(m)) {
+			if !yield(k, m[k]) {
+				return
+			}
+		}
+	}
 }
 
 // Cases answers the inputs in testdata/TEST.txt, and tests the answers there, as Kept does. An answer follows its input

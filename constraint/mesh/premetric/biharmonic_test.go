@@ -44,6 +44,7 @@ func TestDistance(t *testing.T) {
 	m := ellipsoid(3)
 	const K = 12
 	b := of(t, m, K)
+	testkit.Near(t, b.edge, 0.32471, 1e-5, "mean length of edges")
 	low := testkit.Must(spectrum.New(m).Lowest(context.Background(), K+1, nil))
 	w := b.NewWalker()
 	for i := range int32(20) {

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 import json
 import math
 import os
 import re
 import shutil
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
@@ -47,7 +49,6 @@ def train(
     progress: bool | None = None,
     workers: int = 0,
     force: bool = False,
-    tensorboard: bool = False,
 ) -> Run:
     """Trains a model on a problem and returns its run.
 
@@ -66,7 +67,6 @@ def train(
         progress: show a bar. None: in terminals and notebooks.
         workers: threads; 0: one a core. Results do not depend on it.
         force: move a run that is in `out` aside.
-        tensorboard: write events for TensorBoard into the run folder. `resume` goes on with them.
 
     Raises:
         LandingError: by its kind: ProblemError, DataError, CheckError, DivergedError, …
@@ -76,7 +76,7 @@ def train(
     file = None if data is None else _data(data, Path(runs) / "data", p.name, p._text())
     if file is not None:
         options.append(f"--data={file}")
-    options += [*_named("out", out), *["--force"] * force, *["--tensorboard"] * tensorboard, *_times(budget, max_time)]
+    options += [*_named("out", out), *["--force"] * force, *_times(budget, max_time)]
     with p._written() as (source, more), _given(data, file):
         return _fit(["train"], options + more, source, progress)
 
@@ -189,6 +189,35 @@ class Run:
                 continue
             out.append(record(Metric, {"kind": logged.get("kind"), **(logged.get("data") or {})}))
         return out
+
+    def tensorboard(self, folder: str | os.PathLike[str] | None = None) -> Path:
+        """Writes metrics() as events for TensorBoard into a folder (None: "tensorboard" of the run folder) and returns it.
+
+        Tags are kind/field, such as epoch/loss; the step is the epoch. Of the worst values of components it has the
+        largest. Events of earlier calls are replaced (files that end in .landing), so that a call during training shows
+        how far it is.
+
+        Raises UsageError if tensorboard is not installed.
+        """
+        try:
+            from tensorboard.compat.proto.event_pb2 import Event as Line
+            from tensorboard.compat.proto.summary_pb2 import Summary
+            from tensorboard.summary.writer.event_file_writer import EventFileWriter
+        except ImportError:
+            raise UsageError("tensorboard is not installed: pip install tensorboard") from None
+        to = self.path / "tensorboard" if folder is None else Path(folder)
+        for earlier in to.glob("events.out.tfevents.*.landing"):
+            earlier.unlink()
+        writer = EventFileWriter(str(to), filename_suffix=".landing")
+        for metric in self.metrics():
+            of = dataclasses.asdict(metric)
+            for field in of.keys() - {"kind", "epoch"}:
+                v = max(of[field], default=None) if isinstance(of[field], list) else of[field]
+                if isinstance(v, (int, float)):
+                    tag = Summary.Value(tag=f"{metric.kind}/{field}", simple_value=v)
+                    writer.add_event(Line(step=metric.epoch or 0, wall_time=time.time(), summary=Summary(value=[tag])))
+        writer.close()
+        return to
 
     def resume(
         self,

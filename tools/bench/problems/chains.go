@@ -2,7 +2,6 @@ package problems
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 
@@ -31,34 +30,18 @@ const (
 	chainCount  = 50
 	fewestDraws = 20   // of a chain, for a split-R̂ that says something
 	mixed       = 1.05 // the largest
-	rounds      = 3
 )
 
-// errUnmixed says that chains have not arrived at their law.
-var errUnmixed = errors.New("have not mixed")
-
-// draw returns n draws of the law: chains that have not mixed run again, twice as long, a few
-// times. Errors are errUnmixed and those of langevin.Chains.
-func (c *chains) draw(ctx context.Context, pool *parallel.Pool, p *Problem, seed, batch uint64, n int) (x []float64,
-	err error) {
-	for round := range rounds {
-		longer := *c
-		longer.thin <<= round
-		keep := max((n+chainCount-1)/chainCount, fewestDraws)
-		draws, err := longer.run(ctx, pool, p, keyed.Round(seed, int(batch)), keep)
-		if err != nil {
-			return nil, err
-		}
-		x = c.turned(draws, p.stream(seed, batch))
-		err = settled(p, pool, x)
-		if err == nil {
-			return x[:n*p.Dim], nil
-		}
-		if !errors.Is(err, errUnmixed) || round == rounds-1 {
-			return nil, err
-		}
+// draw returns n draws of the law. Errors are those of settled and of langevin.Chains.
+func (c *chains) draw(ctx context.Context, pool *parallel.Pool, p *Problem, seed, batch uint64, n int) ([]float64,
+	error) {
+	keep := max((n+chainCount-1)/chainCount, fewestDraws)
+	draws, err := c.run(ctx, pool, p, keyed.Round(seed, int(batch)), keep)
+	if err != nil {
+		return nil, err
 	}
-	return x, err
+	x := c.turned(draws, p.stream(seed, batch))
+	return x[:n*p.Dim], settled(p, pool, x)
 }
 
 // turned returns the draws, each moved by its dice. Row i is of chain i modulo their number: the
@@ -95,7 +78,7 @@ func (c *chains) run(ctx context.Context, pool *parallel.Pool, p *Problem, seed 
 	return run.Run(ctx, pool, x0)
 }
 
-// settled returns errUnmixed where an observable differs among chains, whose rows take
+// settled returns an error where an observable differs among chains, whose rows take
 // turns: of one on the circle, its cosine and its sine.
 func settled(p *Problem, pool *parallel.Pool, x []float64) error {
 	o, err := p.Observables()
@@ -115,8 +98,8 @@ func settled(p *Problem, pool *parallel.Pool, x []float64) error {
 				series[i%chainCount] = append(series[i%chainCount], f(marks[i*len(o.List)+k]))
 			}
 			if r := metric.SplitRhat(series); !(r <= mixed) {
-				return fmt.Errorf("the chains behind the data of %s %w: split-R̂ of %q is %.3f, above %g", p.Name,
-					errUnmixed, v.Name, r, mixed)
+				return fmt.Errorf("the chains behind the data of %s have not mixed: split-R̂ of %q is %.3f, above %g",
+					p.Name, v.Name, r, mixed)
 			}
 		}
 	}

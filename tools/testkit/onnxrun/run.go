@@ -1,37 +1,44 @@
-// Package onnxrun reads ONNX files and computes what they say, for tests of what writes them: an
-// implementation of the operators in use by their definitions, one after the other and slow, that shares
-// no code with package onnx.
+// Package onnxrun computes what graphs of ONNX operators say, for tests of what builds them: the operators in use
+// by their definitions, one after the other and slow. It shares no code with what builds and writes graphs.
 package onnxrun
 
 import (
-	"encoding/binary"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 
-	"google.golang.org/protobuf/encoding/protowire"
+	"github.com/landing-diffusion/landing/internal/onnx"
 )
 
-// Run computes the outputs at inputs, by name.
-func (m *Model) Run(inputs map[string]*Tensor) (out map[string]*Tensor, err error) {
+// A Tensor has numbers of a type: those of Float are rounded to it.
+type Tensor struct {
+	Type onnx.Type
+	Dims []int
+	X    []float64
+}
+
+// Run computes the outputs of a graph at inputs, by name.
+func Run(g *onnx.Graph, inputs map[string]*Tensor) (out map[string]*Tensor, err error) {
 	at := "inputs"
 	defer func() { // what is wrong with the graph panics, here or at an index below
 		if v := recover(); v != nil {
 			out, err = nil, fmt.Errorf("%s: %v", at, v)
 		}
 	}()
-	values := maps.Clone(m.Tensors)
-	for _, p := range m.Inputs {
-		t := p.holds(inputs[p.Name])
-		for i, d := range p.Dims {
-			if d != "n" && d != fmt.Sprint(t.Dims[i]) {
-				panic(fmt.Sprintf("%s has dims %d, want %v", p.Name, t.Dims, p.Dims))
-			}
+	values := map[string]*Tensor{}
+	put := func(name string, t *Tensor) {
+		if values[name] != nil || size(t.Dims) != len(t.X) {
+			panic(fmt.Sprintf("%d numbers of dims %d for %q", len(t.X), t.Dims, name))
 		}
-		values[p.Name] = t.round()
+		values[name] = t.round()
 	}
-	for i, n := range m.Nodes {
+	for _, t := range g.Tensors {
+		put(t.Name, &Tensor{t.Type(), t.Shape, slices.Concat(wide(t.Float32), t.Float64, wide(t.Int64))})
+	}
+	for _, p := range g.Inputs {
+		put(p.Name, holds(p, inputs[p.Name]))
+	}
+	for i, n := range g.Nodes {
 		at = fmt.Sprintf("node %d, %s", i, n.Op)
 		in := make([]*Tensor, len(n.In))
 		for j, name := range n.In {
@@ -39,28 +46,40 @@ func (m *Model) Run(inputs map[string]*Tensor) (out map[string]*Tensor, err erro
 				panic(fmt.Sprintf("nothing before it makes %q", name))
 			}
 		}
-		if len(n.Out) != 1 || values[n.Out[0]] != nil {
-			panic(fmt.Sprintf("outputs %q", n.Out))
+		of := node{n.Op, map[string][]int64{}}
+		for _, a := range n.Attributes {
+			if of.integers[a.Name] = a.List; a.List == nil {
+				of.integers[a.Name] = []int64{a.Int}
+			}
 		}
-		values[n.Out[0]] = n.run(in).round()
+		put(n.Out, of.run(in))
 	}
 	at, out = "outputs", map[string]*Tensor{}
-	for _, p := range m.Outputs {
-		out[p.Name] = p.holds(values[p.Name])
+	for _, p := range g.Outputs {
+		out[p.Name] = holds(p, values[p.Name])
 	}
 	return out, nil
 }
 
-// holds returns t, which must be of the port's type and have as many axes.
-func (p Port) holds(t *Tensor) *Tensor {
-	if t == nil || t.Type != p.Type || len(t.Dims) != len(p.Dims) {
+// holds returns t, which must be of the port's type and dimensions.
+func holds(p onnx.Port, t *Tensor) *Tensor {
+	if t == nil || t.Type != p.Type || !slices.EqualFunc(p.Dims, t.Dims, func(want, have int) bool {
+		return want == onnx.Batch || want == have
+	}) {
 		panic(fmt.Sprintf("%s is %v, want type %d and dims %v", p.Name, t, p.Type, p.Dims))
 	}
 	return t
 }
 
+func wide[T float32 | int64](x []T) (y []float64) {
+	for _, v := range x {
+		y = append(y, float64(v))
+	}
+	return y
+}
+
 func (t *Tensor) round() *Tensor {
-	if t.Type == float {
+	if t.Type == onnx.Float {
 		t = &Tensor{t.Type, t.Dims, slices.Clone(t.X)}
 		for i, v := range t.X {
 			t.X[i] = float64(float32(v))
@@ -104,7 +123,7 @@ var several = map[string]func(v []float64) float64{
 }
 
 // build makes a tensor of what f says of each place, which it must not keep.
-func build(kind int64, dims []int, f func(at []int) float64) *Tensor {
+func build(kind onnx.Type, dims []int, f func(at []int) float64) *Tensor {
 	t := &Tensor{kind, dims, make([]float64, size(dims))}
 	at := make([]int, len(dims))
 	for k := range t.X {
@@ -156,29 +175,35 @@ func sum(n int, f func(i int) float64) (s float64) {
 	return s
 }
 
+// A node applies an operator with attributes.
+type node struct {
+	op       string
+	integers map[string][]int64
+}
+
 // run computes the output of a node. What is wrong with its inputs panics.
-func (n *Node) run(in []*Tensor) *Tensor {
+func (n node) run(in []*Tensor) *Tensor {
 	x, kind := in[0], in[0].Type
 	for _, t := range in {
-		of := map[string]int64{"Reshape": int64s, "Unsqueeze": int64s, "ReduceSum": int64s,
-			"Gather": int64s, "Pad": int64s}
-		if want := of[n.Op]; t != x && t.Type != kind && t.Type != want && n.Op != "Where" {
+		of := map[string]onnx.Type{"Reshape": onnx.Int64, "Unsqueeze": onnx.Int64, "ReduceSum": onnx.Int64,
+			"Gather": onnx.Int64, "Pad": onnx.Int64}
+		if want := of[n.op]; t != x && t.Type != kind && t.Type != want && n.op != "Where" {
 			panic(fmt.Sprintf("of types %d and %d", kind, t.Type))
 		}
 	}
-	attr := func(name string) int { return int(n.Integers[name][0]) }
-	if f := unary[n.Op]; f != nil {
+	attr := func(name string) int { return int(n.integers[name][0]) }
+	if f := unary[n.op]; f != nil {
 		return build(kind, x.Dims, func(i []int) float64 { return f(x.at(i...)) })
 	}
-	if f := several[n.Op]; f != nil {
+	if f := several[n.op]; f != nil {
 		var dims [][]int
 		for _, t := range in {
 			dims = append(dims, t.Dims)
 		}
 		switch last := in[len(in)-1].Type; {
-		case n.Op == "Greater":
-			kind = boolean
-		case n.Op == "Where" && (kind != boolean || in[1].Type != last):
+		case n.op == "Greater":
+			kind = onnx.Bool
+		case n.op == "Where" && (kind != onnx.Bool || in[1].Type != last):
 			panic(fmt.Sprintf("of types %d, %d and %d", kind, in[1].Type, last))
 		default:
 			kind = last
@@ -191,11 +216,11 @@ func (n *Node) run(in []*Tensor) *Tensor {
 			return f(v)
 		})
 	}
-	switch n.Op {
+	switch n.op {
 	case "Cast":
-		to := int64(attr("to"))
+		to := onnx.Type(attr("to"))
 		return build(to, x.Dims, func(i []int) float64 {
-			if to == int64s {
+			if to == onnx.Int64 {
 				return math.Trunc(x.at(i...))
 			}
 			return x.at(i...)
@@ -234,7 +259,7 @@ func (n *Node) run(in []*Tensor) *Tensor {
 			return x.at(slices.Concat(i[:axis], []int{int(k)}, i[end:])...)
 		})
 	case "Transpose":
-		perm := n.Integers["perm"]
+		perm := n.integers["perm"]
 		dims, from := make([]int, len(perm)), make([]int, len(perm))
 		for i, p := range perm {
 			dims[i] = x.Dims[p]
@@ -307,15 +332,15 @@ func concat(in []*Tensor, axis int) *Tensor {
 }
 
 // multiply is MatMul of the last two axes, where those before are repeated as numbers are, and Gemm of x, wᵀ and b.
-func multiply(n *Node, in []*Tensor) *Tensor {
+func multiply(n node, in []*Tensor) *Tensor {
 	x, w := in[0], in[1]
 	rx, rw := len(x.Dims), len(w.Dims)
-	gemm := n.Op == "Gemm"
+	gemm := n.op == "Gemm"
 	k, columns := x.Dims[rx-1], w.Dims[rw-1]
 	inner := w.Dims[rw-2]
 	if gemm {
 		inner, columns = columns, inner
-		if n.Integers["transB"][0] != 1 || rx != 2 || rw != 2 || len(in[2].Dims) != 1 || in[2].Dims[0] != columns {
+		if n.integers["transB"][0] != 1 || rx != 2 || rw != 2 || len(in[2].Dims) != 1 || in[2].Dims[0] != columns {
 			panic(fmt.Sprintf("dims %d, %d and %d", x.Dims, w.Dims, in[2].Dims))
 		}
 	}
@@ -335,10 +360,10 @@ func multiply(n *Node, in []*Tensor) *Tensor {
 	})
 }
 
-func conv(x, w *Tensor, n *Node) *Tensor {
-	pads, stride, taps := n.Integers["pads"], int(n.Integers["strides"][0]), w.Dims[2]
-	if int(n.Integers["kernel_shape"][0]) != taps || x.Dims[1] != w.Dims[1] {
-		panic(fmt.Sprintf("dims %d and %d, kernel %v", x.Dims, w.Dims, n.Integers["kernel_shape"]))
+func conv(x, w *Tensor, n node) *Tensor {
+	pads, stride, taps := n.integers["pads"], int(n.integers["strides"][0]), w.Dims[2]
+	if int(n.integers["kernel_shape"][0]) != taps || x.Dims[1] != w.Dims[1] {
+		panic(fmt.Sprintf("dims %d and %d, kernel %v", x.Dims, w.Dims, n.integers["kernel_shape"]))
 	}
 	L := x.Dims[2]
 	to := (L+int(pads[0]+pads[1])-taps)/stride + 1
@@ -351,203 +376,4 @@ func conv(x, w *Tensor, n *Node) *Tensor {
 			return x.at(i[0], e/taps, at) * w.at(i[1], e/taps, e%taps)
 		})
 	})
-}
-
-// Numbers of TensorProto.DataType.
-const (
-	float, int64s, boolean, double = 1, 7, 9, 11
-)
-
-// A Model is a file.
-type Model struct {
-	IR, Opset       int64
-	Producer        string
-	Metadata        map[string]string
-	Inputs, Outputs []Port
-	Nodes           []Node
-	Tensors         map[string]*Tensor
-}
-
-// A Port is an input or output. A dimension without a number has its name, such as "n".
-type Port struct {
-	Name string
-	Type int64
-	Dims []string
-}
-
-// A Node applies an operator.
-type Node struct {
-	Op       string
-	In, Out  []string
-	Integers map[string][]int64
-}
-
-// A Tensor has numbers of a type: those of float are rounded to it.
-type Tensor struct {
-	Type int64
-	Dims []int
-	X    []float64
-}
-
-// A field is one of a message: a number or bytes.
-type field struct {
-	bytes []byte
-	value uint64
-}
-
-// A message has its fields by their numbers. What is wrong with it panics; Decode makes an error of that.
-type message map[protowire.Number][]field
-
-func parse(b []byte) message {
-	m := message{}
-	for len(b) > 0 {
-		number, kind, n := protowire.ConsumeTag(b)
-		f := field{}
-		if n >= 0 {
-			b = b[n:]
-			switch kind {
-			case protowire.VarintType:
-				f.value, n = protowire.ConsumeVarint(b)
-			case protowire.BytesType:
-				f.bytes, n = protowire.ConsumeBytes(b)
-			default:
-				panic(fmt.Errorf("field %d of wire type %d", number, kind))
-			}
-		}
-		if n < 0 {
-			panic(protowire.ParseError(n))
-		}
-		b = b[n:]
-		m[number] = append(m[number], f)
-	}
-	return m
-}
-
-// last returns a field, empty if it is not there.
-func (m message) last(number protowire.Number) (f field) {
-	if all := m[number]; len(all) > 0 {
-		f = all[len(all)-1]
-	}
-	return f
-}
-
-func (m message) text(number protowire.Number) string { return string(m.last(number).bytes) }
-
-func (m message) texts(number protowire.Number) (all []string) {
-	for _, f := range m[number] {
-		all = append(all, string(f.bytes))
-	}
-	return all
-}
-
-func (m message) number(number protowire.Number) int64 { return int64(m.last(number).value) }
-
-// numbers are those of a repeated field, packed or not.
-func (m message) numbers(number protowire.Number) (list []int64) {
-	for _, f := range m[number] {
-		if f.bytes == nil {
-			list = append(list, int64(f.value))
-		}
-		for b := f.bytes; len(b) > 0; {
-			v, n := protowire.ConsumeVarint(b)
-			if n < 0 {
-				panic(protowire.ParseError(n))
-			}
-			list, b = append(list, int64(v)), b[n:]
-		}
-	}
-	return list
-}
-
-// only refuses fields that are not known here.
-func (m message) only(what string, numbers ...protowire.Number) message {
-	known := 0
-	for _, n := range numbers {
-		if m[n] != nil {
-			known++
-		}
-	}
-	if known < len(m) {
-		panic(fmt.Errorf("%s with fields other than %d", what, numbers))
-	}
-	return m
-}
-
-// Decode reads a file.
-func Decode(b []byte) (m *Model, err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = fmt.Errorf("%v", v)
-		}
-	}()
-	file := parse(b)
-	m = &Model{IR: file.number(1), Producer: file.text(2), Opset: parse(file.last(8).bytes).number(2),
-		Metadata: map[string]string{}, Tensors: map[string]*Tensor{}}
-	for _, f := range file[14] {
-		entry := parse(f.bytes)
-		m.Metadata[entry.text(1)] = entry.text(2)
-	}
-	graph := parse(file.last(7).bytes)
-	for _, f := range graph[1] {
-		m.Nodes = append(m.Nodes, node(parse(f.bytes)))
-	}
-	for _, f := range graph[5] {
-		m.tensor(parse(f.bytes).only("tensor", 1, 2, 8, 9))
-	}
-	for _, f := range graph[11] {
-		m.Inputs = append(m.Inputs, port(parse(f.bytes)))
-	}
-	for _, f := range graph[12] {
-		m.Outputs = append(m.Outputs, port(parse(f.bytes)))
-	}
-	return m, nil
-}
-
-func node(m message) Node {
-	n := Node{Op: m.text(4), In: m.texts(1), Out: m.texts(2), Integers: map[string][]int64{}}
-	for _, f := range m[5] {
-		a := parse(f.bytes).only("attribute", 1, 3, 8, 20)
-		list, kind := append(a.numbers(3), a.numbers(8)...), a.number(20)
-		if kind != 2 && kind != 7 || kind == 2 && len(list) != 1 {
-			panic(fmt.Errorf("attribute %s of type %d with %d numbers", a.text(1), kind, len(list)))
-		}
-		n.Integers[a.text(1)] = list
-	}
-	return n
-}
-
-func (m *Model) tensor(of message) {
-	t, name, raw := &Tensor{Type: of.number(2)}, of.text(8), of.last(9).bytes
-	for _, d := range of.numbers(1) {
-		t.Dims = append(t.Dims, int(d))
-	}
-	width, n := map[int64]int{float: 4, double: 8, int64s: 8}[t.Type], size(t.Dims)
-	if width == 0 || len(raw) != n*width || m.Tensors[name] != nil {
-		panic(fmt.Errorf("tensor %q of type %d and dims %d with %d bytes", name, t.Type, t.Dims, len(raw)))
-	}
-	for i := range n {
-		switch b := raw[width*i:]; t.Type {
-		case float:
-			t.X = append(t.X, float64(math.Float32frombits(binary.LittleEndian.Uint32(b))))
-		case double:
-			t.X = append(t.X, math.Float64frombits(binary.LittleEndian.Uint64(b)))
-		default:
-			t.X = append(t.X, float64(int64(binary.LittleEndian.Uint64(b))))
-		}
-	}
-	m.Tensors[name] = t
-}
-
-func port(m message) Port {
-	tensor := parse(parse(m.last(2).bytes).last(1).bytes) // TypeProto, and its tensor_type
-	p := Port{Name: m.text(1), Type: tensor.number(1)}
-	for _, f := range parse(tensor.last(2).bytes)[1] { // dimensions of its shape
-		d := parse(f.bytes)
-		if d[1] != nil {
-			p.Dims = append(p.Dims, fmt.Sprint(d.number(1)))
-		} else {
-			p.Dims = append(p.Dims, d.text(2))
-		}
-	}
-	return p
 }
