@@ -265,8 +265,8 @@ func TestPreparationFitsBudget(t *testing.T) {
 	_, few, seen := heldOutCounts(l)
 	if tr := l.Problem.Train; tr.Preparation != leastShare || few+seen > tr.Paths || tr.Paths != fewestPaired ||
 		priorPaths(l) != fewestEnds || all < 900 || few >= held || few == 0 ||
-		l.before(l.Method.Source(l.learned(), l.Pool)) > 400 ||
-		l.Method.Source(l.learned(), l.Pool).Items() != fewestPaired {
+		l.before(l.Method.Source(l.Learned, l.Pool)) > 400 ||
+		l.Method.Source(l.Learned, l.Pool).Items() != fewestPaired {
 		t.Errorf("%+v: %d of %d ends, %d of %d held-out paths", tr, priorPaths(l), all, few, held)
 	}
 	if c := l.Chosen[chosen:]; len(c) != 2 || c[0].Key != problem.KeyTrainPreparation ||

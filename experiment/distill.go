@@ -12,9 +12,6 @@ import (
 	"strings"
 
 	"github.com/landing-diffusion/landing/base/arrayfile"
-	"github.com/landing-diffusion/landing/base/parallel"
-	"github.com/landing-diffusion/landing/constraint"
-	"github.com/landing-diffusion/landing/domain/dataset"
 	"github.com/landing-diffusion/landing/experiment/judge"
 	"github.com/landing-diffusion/landing/experiment/run"
 	"github.com/landing-diffusion/landing/internal/fault"
@@ -28,34 +25,6 @@ import (
 	"github.com/landing-diffusion/landing/learn/score/gaussian"
 	"github.com/landing-diffusion/landing/problem"
 )
-
-// learned returns the rows that the network learns.
-func (l *Loaded) learned() []float64 {
-	if l.Taught != nil {
-		return l.Taught
-	}
-	return l.TrainRows
-}
-
-// taught returns the rows of data.train; nil without.
-func taught(ctx context.Context, p *problem.Problem, set constraint.Set, pool *parallel.Pool) ([]float64, error) {
-	path := p.Data.Train
-	if path == "" {
-		return nil, nil
-	}
-	points, err := parallel.Until(ctx, func() (*dataset.Points, error) { return dataset.ReadPoints(path) })
-	if err != nil {
-		return nil, err
-	}
-	if d := set.Dim(); points.D != d || points.N < 1 {
-		return nil, badData(path, "has %d points of %d coordinates; expected points of %d (%s)",
-			points.N, points.D, d, problem.TaughtKey)
-	}
-	if fault, _ := offSet(ctx, p, set, points, pool); fault != "" {
-		return nil, badData(path, "%s", fault)
-	}
-	return points.X, nil
-}
 
 // A Student says what a few-step student of a run is to be.
 type Student struct {

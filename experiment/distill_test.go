@@ -66,7 +66,7 @@ func TestDistill(t *testing.T) {
 		t.Errorf("in 9 evaluations: %v", o)
 	}
 	student := enrol(t, l, r)
-	testkit.EqualSlices(t, student.Taught, again.Good(), "the student learns other points than its teacher draws")
+	testkit.EqualSlices(t, student.Learned, again.Good(), "the student learns other points than its teacher draws")
 	testkit.EqualSlices(t, student.TrainRows, r.TrainRows, "the student is judged by other rows")
 	l.Remove()
 	testkit.OK(t, student.Train(context.Background(), "", Observer{}))
@@ -115,7 +115,7 @@ func TestDistillUnderCondition(t *testing.T) {
 	r := job.Begin[*Run](t, testkit.Must(written(t, disc+"train: {window: 0.2}\n", discs(150))), []byte(disc))
 	learned(t, r)
 	student := enrol(t, lesson(t, r, Student{Steps: []int{2}, Samples: 200}), r)
-	rows, taught := r.Condition.Of(r.TrainRows), r.Condition.Of(student.Taught)
+	rows, taught := r.Condition.Of(r.TrainRows), r.Condition.Of(student.Learned)
 	at := lessons % (len(rows) / 2) * 2 // of the first sample
 	testkit.EqualSlices(t, taught[:len(rows)], slices.Concat(rows[at:], rows[:at]), "it learns under other conditions")
 	net, prior := learned(t, student)

@@ -263,7 +263,7 @@ func TestRemedyAfterRemedy(t *testing.T) {
 
 // A wider temporal network has more channels: with network.width it would be an MLP.
 func TestWider(t *testing.T) {
-	p := &problem.Problem{Network: problem.Network{Kind: "temporal", Width: 128}}
+	p := testkit.Must(problem.Load([]byte("network: {kind: temporal}"), "f", "", nil))
 	m := &remedies{run: &Run{Loaded: &Loaded{Settled: settle.Settled{Problem: p}}}}
 	_, setting := m.wider()
 	testkit.Equal(t, setting, "network.options.channels=128")

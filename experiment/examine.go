@@ -67,7 +67,7 @@ func Examine(ctx context.Context, p *problem.Problem, pool *parallel.Pool, repor
 	var data *dataset.Points
 	free := withoutCondition(proc.Set, p.Condition.Columns)
 	if kind, _ := kinds.Of(p.Data.Kind, free); kind.Bundled || p.Data.Path != "" {
-		if _, data, err = readData(ctx, p, proc.Set); err != nil {
+		if data, err = readData(ctx, p, kind, proc.Set); err != nil {
 			return nil, err
 		}
 	}
@@ -101,7 +101,7 @@ func Examine(ctx context.Context, p *problem.Problem, pool *parallel.Pool, repor
 		in.Data = data.X
 	}
 	if data != nil && in.Method != nil {
-		l := &Loaded{Settled: *settled, Data: data, Split: split, TrainRows: c.Rows.Train,
+		l := &Loaded{Settled: *settled, Data: data, Split: split, TrainRows: c.Rows.Train, Learned: c.Rows.Train,
 			ValRows: data.Rows(split.Val), Pool: pool}
 		if in.Training, err = l.training(); err != nil {
 			return nil, err

@@ -14,6 +14,7 @@ import (
 	"github.com/landing-diffusion/landing/constraint/geometry"
 	"github.com/landing-diffusion/landing/domain"
 	"github.com/landing-diffusion/landing/domain/dataset"
+	"github.com/landing-diffusion/landing/domain/kinds"
 	"github.com/landing-diffusion/landing/domain/molecule"
 	"github.com/landing-diffusion/landing/experiment/judge"
 	"github.com/landing-diffusion/landing/internal/dense"
@@ -47,6 +48,24 @@ func checkFeasible(ctx context.Context, p *problem.Problem, set constraint.Set, 
 		remark = name + ": " + remark
 	}
 	return remark, nil
+}
+
+// remarks says what of data that can be learned is odd, after what was remarked of its rows.
+func remarks(p *problem.Problem, set constraint.Set, data *dataset.Points, rows string) (out []string) {
+	if k, ok := kinds.WithEnds(set); ok && k.Data != p.Data.Kind {
+		out = append(out, fmt.Sprintf("data.kind is %s, so that samples are compared, drawn "+
+			"and written as plain numbers; data.kind=%s knows what the set's are", p.Data.Kind, k.Data))
+	}
+	if rows != "" {
+		out = append(out, rows)
+	}
+	_, angles := seams(p, set, data)
+	for _, remark := range []string{onEdges(set, data), atOnePoint(data), angles} {
+		if remark != "" {
+			out = append(out, dataName(p, data)+": "+remark)
+		}
+	}
+	return out
 }
 
 // offSet says which row is the first that is further from Σ than data.tolerance, in the
@@ -283,7 +302,7 @@ func Refine(ctx context.Context, p *problem.Problem, within, move float64, pool 
 		return nil, err
 	}
 	set := proc.Set
-	kind, data, err := readData(ctx, p, set)
+	data, err := readData(ctx, p, p.DataKind, set)
 	if err != nil {
 		return nil, err
 	}
@@ -324,7 +343,7 @@ func Refine(ctx context.Context, p *problem.Problem, within, move float64, pool 
 		in.Set, in.Data = withoutCondition(set, given.Names), given.points(r.X)
 		in.Train = in.Data
 	}
-	if r.Domain, err = kind.New(in); err != nil {
+	if r.Domain, err = p.DataKind.New(in); err != nil {
 		return nil, err
 	}
 	if data.Molecule != nil && given.Names != nil {

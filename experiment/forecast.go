@@ -46,10 +46,10 @@ func (l *Loaded) spare(ctx context.Context, report func(string)) error {
 	if budget == 0 || l.Problem.Train.Preparation > 0 {
 		return nil
 	}
-	src, rows := l.Method.Source(l.learned(), l.Pool), len(l.learned())/l.Data.D
+	src, rows := l.Method.Source(l.Learned, l.Pool), len(l.Learned)/l.Data.D
 	n := l.before(src)
 	report("timing forward paths")
-	now := clock(l.Problem, l.Pool)
+	now := clock(l.Problem.Train.Clock, l.Pool)
 	start := now()
 	each, err := l.timePaths(ctx, n)
 	l.loading += now().Sub(start)
@@ -80,9 +80,9 @@ func (l *Loaded) spare(ctx context.Context, report func(string)) error {
 	return err
 }
 
-// clock returns the clock that the training is timed by.
-func clock(p *problem.Problem, pool *parallel.Pool) func() time.Time {
-	if p.Train.Clock == "processor" {
+// clock returns the clock that train.clock names.
+func clock(by string, pool *parallel.Pool) func() time.Time {
+	if by == "processor" {
 		return processor.Clock(pool.Workers())
 	}
 	return time.Now
@@ -90,9 +90,9 @@ func clock(p *problem.Problem, pool *parallel.Pool) func() time.Time {
 
 // timePaths returns the seconds that a forward path takes, of some of n.
 func (l *Loaded) timePaths(ctx context.Context, n int) (float64, error) {
-	now, workers := clock(l.Problem, l.Pool), l.Pool.Workers()
+	now, workers := clock(l.Problem.Train.Clock, l.Pool), l.Pool.Workers()
 	for tried := workers; ; tried *= 4 {
-		starts, start := langevin.Starts(l.learned(), l.Data.D, tried), now()
+		starts, start := langevin.Starts(l.Learned, l.Data.D, tried), now()
 		_, err := l.Method.Sampler(tried/workers, l.Pool).Ends(ctx, starts, l.Problem.Seed, keyed.PriorPaths.At(0))
 		took := now().Sub(start).Seconds()
 		if err != nil || took > pathsTimed || tried > n/8 {
@@ -114,9 +114,9 @@ func (l *Loaded) training() (*check.Training, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &check.Training{Config: p.Train.Config(p.Seed, p.Condition.Drop), Learned: l.learned(), Method: quick,
-		Network: network, Before: l.before(l.Method.Source(l.learned(), l.Pool)), Budget: p.Train.MaxSeconds,
-		Judged: p.Train.HeldOut(), Now: clock(p, l.Pool)}, nil
+	return &check.Training{Config: p.Train.Config(p.Seed, p.Condition.Drop), Learned: l.Learned, Method: quick,
+		Network: network, Before: l.before(l.Method.Source(l.Learned, l.Pool)), Budget: p.Train.MaxSeconds,
+		Judged: p.Train.HeldOut(), Now: clock(p.Train.Clock, l.Pool)}, nil
 }
 
 // Forecast says what the training takes on this machine, by trying a little of it, as landing check does.

@@ -399,7 +399,7 @@ func (r *Run) Forward(ctx context.Context, n, k int, seed uint64, tick func(done
 			Want: "a method that noises points step by step, such as ULLA"}
 	}
 	d, refresh := proc.Set.Dim(), keyed.PriorPaths.At(0)
-	states = langevin.Starts(r.learned(), d, n)
+	states = langevin.Starts(r.Learned, d, n)
 	if k == 0 {
 		return states, nil, nil
 	}

@@ -10,7 +10,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 	"time"
@@ -34,7 +34,7 @@ type Loaded struct {
 	Data        *dataset.Points
 	Split       dataset.Split
 	TrainRows   []float64 // of Data: n×d
-	Taught      []float64 // rows of data.train, the network's training rows instead of TrainRows; nil without
+	Learned     []float64 // rows that the network learns: TrainRows, or those of data.train
 	ValRows     []float64 // validation rows
 	HeldOutRows []float64 // that samples are judged by: the test rows, and the others if training saw nothing of them
 	Domain      *domain.Domain
@@ -88,7 +88,7 @@ func Load(ctx context.Context, p *problem.Problem, pool *parallel.Pool, report f
 // coordinates, and replace the file's.
 func load(ctx context.Context, p *problem.Problem, pool *parallel.Pool, report func(doing string),
 	names ...[]string) (*Loaded, error) {
-	now := clock(p, pool)
+	now := clock(p.Train.Clock, pool)
 	start := now()
 	if report == nil {
 		report = func(string) {}
@@ -104,7 +104,7 @@ func load(ctx context.Context, p *problem.Problem, pool *parallel.Pool, report f
 			"plainer text in title and data.path helps", run.ConfigFile, err)
 	}
 	report("reading the data")
-	kind, data, err := readData(ctx, p, proc.Set)
+	data, err := readData(ctx, p, p.DataKind, proc.Set)
 	if err != nil {
 		return nil, err
 	}
@@ -116,10 +116,13 @@ func load(ctx context.Context, p *problem.Problem, pool *parallel.Pool, report f
 	if err != nil {
 		return nil, err
 	}
+	odd := remarks(p, proc.Set, data, remark)
 	l := &Loaded{Data: data, Split: dataset.RandomSplit(data.N, p.Data.SplitSeed), Pool: pool}
 	l.TrainRows, l.ValRows = data.Rows(l.Split.Train), data.Rows(l.Split.Val)
-	if l.Taught, err = taught(ctx, p, proc.Set, pool); err != nil {
-		return nil, err
+	if l.Learned = l.TrainRows; p.Data.Train != "" {
+		if l.Learned, err = taught(ctx, p, proc.Set, pool); err != nil {
+			return nil, err
+		}
 	}
 	settled, err := settle.Settle(ctx, settle.Case{Problem: p, Process: proc, Rows: l.rows()}, pool, report)
 	if err != nil {
@@ -132,11 +135,7 @@ func load(ctx context.Context, p *problem.Problem, pool *parallel.Pool, report f
 	}
 	l.HeldOutRows = data.Rows(held)
 	report("comparing the data with itself")
-	faults := slices.Concat(l.Notes, remarks(l.Problem, proc.Set, kind, data, remark))
-	if err := l.domains(kind, faults); err != nil {
-		return nil, err
-	}
-	if err := l.compare(); err != nil {
+	if err := l.domains(slices.Concat(l.Notes, odd)); err != nil {
 		return nil, err
 	}
 	l.loading = now().Sub(start)
@@ -144,42 +143,30 @@ func load(ctx context.Context, p *problem.Problem, pool *parallel.Pool, report f
 }
 
 func (l *Loaded) rows() *settle.Rows {
-	return &settle.Rows{All: l.Data.X, Train: l.TrainRows, Learned: l.learned(), Validation: len(l.Split.Val)}
+	return &settle.Rows{All: l.Data.X, Train: l.TrainRows, Learned: l.Learned, Validation: len(l.Split.Val)}
 }
 
-// remarks says what of data that can be learned is odd, after what was remarked of its rows.
-func remarks(p *problem.Problem, set constraint.Set, kind domain.Kind, data *dataset.Points, rows string) (
-	out []string) {
-	if k, ok := kinds.WithEnds(set); ok && k.Data != kind.Data {
-		out = append(out, fmt.Sprintf("data.kind is %s, so that samples are compared, drawn "+
-			"and written as plain numbers; data.kind=%s knows what the set's are", kind.Data, k.Data))
+// domains makes the domain of x, with the faults that were found, that of (x, c) where there is a condition, and the
+// distances that samples are held against the data by.
+func (l *Loaded) domains(faults []string) (err error) {
+	files, names := l.Problem.Files(), l.Problem.Set.Coordinates()
+	observables, err := l.Problem.Observables(l.Data.D)
+	if err != nil {
+		return err
 	}
-	if rows != "" {
-		out = append(out, rows)
-	}
-	_, angles := seams(p, set, data)
-	for _, remark := range []string{onEdges(set, data), atOnePoint(data), angles} {
-		if remark != "" {
-			out = append(out, dataName(p, data)+": "+remark)
-		}
-	}
-	return out
-}
-
-// domains makes the domain of x, with the faults that were found, and that of (x, c) where there is a condition.
-func (l *Loaded) domains(kind domain.Kind, faults []string) (err error) {
 	set, all, train, held := l.Process.Set, l.Data.X, l.TrainRows, l.HeldOutRows
 	if names := l.Problem.Condition.Columns; len(names) > 0 {
 		l.Condition = newCondition(names, l.TrainRows, l.Data.D)
 		set = constraint.At(set, l.Condition.Read.Mean)
 		all, train, held = l.Condition.points(all), l.Condition.points(train), l.Condition.points(held)
 	}
-	if names := l.Problem.Set.Coordinates(); names != nil {
+	if names != nil {
 		l.Data.Names = names
 	}
 	l.Data.Names = domain.Usable(l.Data.Names, set.Dim(), l.Problem.Condition.Columns)
-	l.points, err = kind.New(domain.Input{Set: set, Data: all, Train: train, HeldOut: held, Files: l.Problem.Files(),
-		Pool: l.Pool, Molecule: l.Data.Molecule, Remarks: l.Data.Remarks, Names: l.Data.Names})
+	l.points, err = l.Problem.DataKind.New(domain.Input{Set: set, Data: all, Train: train, HeldOut: held,
+		Files: files, Pool: l.Pool, Molecule: l.Data.Molecule, Remarks: l.Data.Remarks,
+		Names: l.Data.Names})
 	if err != nil {
 		return err
 	}
@@ -187,19 +174,23 @@ func (l *Loaded) domains(kind domain.Kind, faults []string) (err error) {
 	if l.Domain = l.points; l.Condition != nil {
 		l.Domain = l.Condition.domain(l.points, l.TrainRows)
 	}
+	l.distance, l.observed, err = judge.Compare(l.Domain, observables, l.Data.X, l.TrainRows, l.HeldOutRows, l.Data.D,
+		l.Pool)
+	if err != nil {
+		return badData(dataName(l.Problem, l.Data), "%v", err)
+	}
 	return nil
 }
 
-// readData reads the problem's data, and refuses what does not fit the set.
-func readData(ctx context.Context, p *problem.Problem, set constraint.Set) (kind domain.Kind, data *dataset.Points,
+// readData reads the problem's data, which are of a kind, and refuses what does not fit the set.
+func readData(ctx context.Context, p *problem.Problem, kind domain.Kind, set constraint.Set) (data *dataset.Points,
 	err error) {
-	kind, _ = kinds.Of(p.Data.Kind, withoutCondition(set, p.Condition.Columns))
 	if kind.Read == nil {
-		return kind, nil, &problem.KeyError{Key: problem.KeyDataKind, Value: p.Data.Kind, Want: "one of " +
+		return nil, &problem.KeyError{Key: problem.KeyDataKind, Value: p.Data.Kind, Want: "one of " +
 			strings.Join(kinds.Names(), ", ")}
 	}
 	if !kind.Bundled && p.Data.Path == "" {
-		return kind, nil, &problem.KeyError{Key: problem.KeyDataPath,
+		return nil, &problem.KeyError{Key: problem.KeyDataPath,
 			Fault: "the problem names no data; give --data FILE"}
 	}
 	data, err = parallel.Until(ctx, func() (*dataset.Points, error) {
@@ -211,10 +202,13 @@ func readData(ctx context.Context, p *problem.Problem, set constraint.Set) (kind
 		err = badData(dataName(p, data), "it has %d point; expected at least 2", data.N)
 	case err == nil:
 		err = cmp.Or(Ordered(p, set, data.Names, dataName(p, data)), sized(dataName(p, data), data))
+	case errors.Is(err, fs.ErrNotExist) && p.Data.Kind == "trajectory":
+		err = badData("", "%v; landing make arm plans motions: the comments of a drafted problem have the command",
+			err)
 	case fault.KindOf(err) == fault.Failure:
 		err = badData("", "%v", err) // a damaged file; the reader names it
 	}
-	return kind, data, err
+	return data, err
 }
 
 // Ordered refuses columns of a file in another order than that of the set's names.
@@ -334,20 +328,6 @@ func (l *Loaded) SampleCount() int {
 	return min(l.Data.N, mostSamples)
 }
 
-// compare makes the distances that samples are held against the data by.
-func (l *Loaded) compare() error {
-	observables, err := l.Problem.Observables(l.Data.D)
-	if err != nil {
-		return err
-	}
-	l.distance, l.observed, err = judge.Compare(l.Domain, observables, l.Data.X, l.TrainRows, l.HeldOutRows, l.Data.D,
-		l.Pool)
-	if err != nil {
-		return badData(dataName(l.Problem, l.Data), "%v", err)
-	}
-	return nil
-}
-
 // Reference returns what samples are held against.
 func (l *Loaded) Reference() *judge.Reference {
 	r := &judge.Reference{Problem: l.Problem, Process: l.Process, Method: l.Method, Domain: l.Domain, Points: l.points,
@@ -357,4 +337,21 @@ func (l *Loaded) Reference() *judge.Reference {
 		r.Given = l.Condition.Names
 	}
 	return r
+}
+
+// taught returns the rows of data.train.
+func taught(ctx context.Context, p *problem.Problem, set constraint.Set, pool *parallel.Pool) ([]float64, error) {
+	path := p.Data.Train
+	points, err := parallel.Until(ctx, func() (*dataset.Points, error) { return dataset.ReadPoints(path) })
+	if err != nil {
+		return nil, err
+	}
+	if d := set.Dim(); points.D != d || points.N < 1 {
+		return nil, badData(path, "has %d points of %d coordinates; expected points of %d (%s)",
+			points.N, points.D, d, problem.TaughtKey)
+	}
+	if fault, _ := offSet(ctx, p, set, points, pool); fault != "" {
+		return nil, badData(path, "%s", fault)
+	}
+	return points.X, nil
 }

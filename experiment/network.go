@@ -85,7 +85,7 @@ func Describe(r *Run, checkpoint string) (*Network, error) {
 // describe describes the network, of no checkpoint. The network can be made.
 func (r *Run) describe() (*Network, error) {
 	c := r.network()
-	kind, _ := networks.Of(c.Kind)
+	kind := c.Row
 	c, err := kind.Resolve(c)
 	if err != nil {
 		return nil, err
@@ -392,7 +392,7 @@ func (l *Loaded) model() (score.Model[float32], error) {
 // data with these numbers. Errors are *problem.KeyError and those of data.
 func prepared(c score.Config, p *problem.Problem, proc *langevin.Process, data *dataset.Points, train []float64,
 	rows []int) (score.Config, error) {
-	if networks.Refers(c.Kind) {
+	if c.Row.Refers {
 		free, x := *proc, data.X
 		if c.Held > 0 {
 			given := Condition{At: c.Dim - c.Held, Names: make([]string, c.Held)}
@@ -404,8 +404,10 @@ func prepared(c score.Config, p *problem.Problem, proc *langevin.Process, data *
 		}
 	}
 	var err error
-	if c.Reference, err = p.Reference(c.Dim - c.Held); err != nil {
-		return c, err
+	if p.Network.Reference != "" {
+		if c.Reference, err = p.Reference(c.Dim - c.Held); err != nil {
+			return c, err
+		}
 	}
 	c, err = networks.Prepare(c, train)
 	var degenerate *superpose.DegenerateError
@@ -423,8 +425,7 @@ func prepared(c score.Config, p *problem.Problem, proc *langevin.Process, data *
 func Graph(r *Run, t *Trained, wide onnx.Type) (*onnx.Graph, error) {
 	g, err := score.Graph(t.Model, r.Method.Momentum(), Times(r), wide)
 	if e := new(score.GraphError); errors.As(err, &e) {
-		k, _ := networks.Of(r.Problem.Network.Kind)
-		return nil, fmt.Errorf("network.kind is %s: %w", k.Name, err)
+		return nil, fmt.Errorf("network.kind is %s: %w", r.Problem.NetworkKind.Name, err)
 	}
 	return g, err
 }

@@ -118,7 +118,7 @@ const fewestEnds = 100
 // not independent; and from some of the rows where paths from all would take minutes.
 // Of these train.preparation takes a share.
 func priorPaths(l *Loaded) int {
-	rows := len(l.learned()) / l.Data.D
+	rows := len(l.Learned) / l.Data.D
 	path := l.Process.Set.Capabilities().Work * float64(l.Process.Schedule.N)
 	if float64(rows)*path > priorWork && rows > PriorEnds {
 		rows = max(PriorEnds, int(priorWork/path))
@@ -132,7 +132,7 @@ func priorPaths(l *Loaded) int {
 // empiricalPrior returns the ends of that many forward paths from the training rows.
 func empiricalPrior(ctx context.Context, l *Loaded, paths int) (*Prior, error) {
 	d := l.Data.D
-	starts := langevin.Starts(l.learned(), d, paths)
+	starts := langevin.Starts(l.Learned, d, paths)
 	states, err := l.Method.Sampler(generateRows, l.Pool).Ends(ctx, starts, l.Problem.Seed, keyed.PriorPaths.At(0))
 	if err != nil {
 		return nil, err
@@ -253,7 +253,7 @@ func (l *Loaded) CompareStart(ctx context.Context, prior *Prior, samples int) (*
 	}
 	d, seed := l.Process.Set.Dim(), l.Problem.Seed
 	paths := settle.PathCount(l.Process, samples)
-	ends, t, err := settle.CompareStart(ctx, l.Method, prior, l.learned(), d, paths, seed, l.Pool)
+	ends, t, err := settle.CompareStart(ctx, l.Method, prior, l.Learned, d, paths, seed, l.Pool)
 	if err != nil || len(ends) == 0 { // all failed
 		return s, err
 	}

@@ -265,15 +265,15 @@ func TestPriorPaths(t *testing.T) {
 	for _, c := range []struct{ rows, steps, want int }{
 		{3, 50, 3 * 3334}, {3, 19_999, 3 * 111}, {3, 9_999_999, 3}, {len(rows) / 3, 50, 0},
 	} {
-		e.TrainRows, e.Process.Schedule.N = rows[:3*c.rows], c.steps
+		e.Learned, e.Process.Schedule.N = rows[:3*c.rows], c.steps
 		if c.want == 0 {
 			c.want = c.rows * (1 + 9999/c.rows)
 		}
 		testkit.Equal(t, priorPaths(e.Loaded), c.want, "%d rows, %d steps", c.rows, c.steps)
 	}
-	e.TrainRows = slices.Repeat(rows, 1+10_000/(len(rows)/3))
+	e.Learned = slices.Repeat(rows, 1+10_000/(len(rows)/3))
 	e.Process.Schedule.N = 50
-	rows = e.TrainRows
+	rows = e.Learned
 	all := len(rows) / 3
 	testkit.Equal(t, priorPaths(e.Loaded), all)
 	// Of a set whose paths take long, 2³⁹ multiply-adds, or 10 000 ends.
@@ -288,7 +288,7 @@ func TestPriorPaths(t *testing.T) {
 		{all, priorWork, 10_000},
 		{400, priorWork, 400 * 25},
 	} {
-		e.TrainRows, e.Process.Set = rows[:3*c.rows], constrainttest.Working(set, c.work)
+		e.Learned, e.Process.Set = rows[:3*c.rows], constrainttest.Working(set, c.work)
 		testkit.Equal(t, priorPaths(e.Loaded), c.want, "%d rows, %g multiply-adds a step", c.rows, c.work)
 	}
 }

@@ -85,11 +85,7 @@ func (m fingerprint) differs(o fingerprint) string {
 // assign has the other ranks load what is trained, and divides the trainer's work among them. Whatever the
 // error is, the ranks wait for the next order afterwards.
 func (t *training) assign() error {
-	g := t.run.Group
-	if g == nil {
-		return nil
-	}
-	p := t.run.Problem
+	g, p := t.run.Group, t.run.Problem
 	j := assignment{Problem: string(p.Resolved()), Files: map[string]string{}, Exact: p.MPI.Exact,
 		Workers: t.run.Workers, Own: fingerprintOf(t.run.Loaded, t.trainer.Average())}
 	for key, path := range p.Files() {

@@ -18,11 +18,8 @@ import (
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/learn/choose"
 	"github.com/landing-diffusion/landing/learn/method"
-	"github.com/landing-diffusion/landing/learn/method/methods"
-	"github.com/landing-diffusion/landing/learn/score/networks"
 	"github.com/landing-diffusion/landing/learn/train"
 	"github.com/landing-diffusion/landing/problem"
-	"github.com/landing-diffusion/landing/problem/settle"
 )
 
 // remedies finds the remedies of findings on samples of a run.
@@ -110,7 +107,7 @@ func (m *remedies) forget() *verdict.Remedy {
 // longerPaths returns the keys of paths as long as they follow from the data, where those of a problem are so short
 // that samples are near copies; nil where they are not, or the method follows none.
 func longerPaths(ctx context.Context, l *Loaded) []string {
-	kind, _ := methods.Of(l.Problem.Process.Method)
+	kind := l.Problem.MethodKind
 	if kind.Forward == nil || l.Bare {
 		return nil
 	}
@@ -119,7 +116,7 @@ func longerPaths(ctx context.Context, l *Loaded) []string {
 	if err != nil || !(lengths.Spread > 0) {
 		return nil
 	}
-	now := settle.Noise(l.Problem, proc.Method.Underdamped())
+	now := problem.Noise(l.Problem, proc.Method.Underdamped())
 	if !choose.Short(lengths, now) {
 		return nil
 	}
@@ -170,7 +167,7 @@ func (m *remedies) learn(tooShort bool) *verdict.Remedy {
 // wider returns the key of the network's size, and the setting of a network of twice that size.
 func (m *remedies) wider() (key, setting string) {
 	network := m.run.Problem.Network
-	if kind, ok := networks.Of(network.Kind); ok && kind.Sized != "" {
+	if kind := m.run.Problem.NetworkKind; kind.Sized != "" {
 		key = "network.options." + kind.Sized
 		options, _ := network.Options.Resolve(kind.Name, kind.Options)
 		return key, fmt.Sprintf("%s=%v", key, 2*options[kind.Sized])
@@ -316,7 +313,7 @@ func sourceOf(f *run.Folder) *source {
 	}
 	// It is what was asked if it has the same keys, and the files that it names are where they were.
 	p, err := problem.Load(s.text, s.file, s.Variant, problem.ParseSettings(s.Settings...))
-	if err != nil || !sameKeys(p.Written(), m.Given) {
+	if err != nil || !sameKeys(p.Written(p.Resolved()), m.Given) {
 		return config
 	}
 	if _, err := p.Build(); err != nil {

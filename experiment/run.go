@@ -51,14 +51,15 @@ func (l *Loaded) Begin(f *run.Folder, source []byte, command []string) (*Run, er
 		}
 		data.Path = abs
 	}
-	config := l.Problem.Resolved()
+	asked, files, config := askedOf(l.Problem), setFiles(l.Problem), l.Problem.Resolved()
+	given := l.Problem.Written(config)
 	if err := f.Write(run.ConfigFile, config); err != nil {
 		return nil, err
 	}
 	if err := f.Write(run.ProblemFile, source); err != nil {
 		return nil, err
 	}
-	kept, hashes, err := keepFiles(f, l.Problem)
+	kept, hashes, err := keepFiles(f, files)
 	if err != nil {
 		return nil, err
 	}
@@ -70,9 +71,9 @@ func (l *Loaded) Begin(f *run.Folder, source []byte, command []string) (*Run, er
 	r := &Run{Loaded: l, Folder: f, Config: run.Hash(config)}
 	return r, f.WriteJSON(run.ManifestFile, run.Manifest{
 		Version: run.Version(), Go: runtime.Version(), Created: time.Now().UTC().Round(time.Second), Command: command,
-		Asked: askedOf(l.Problem), Seed: l.Problem.Seed, Data: data, Config: r.Config, Files: hashes,
+		Asked: asked, Seed: l.Problem.Seed, Data: data, Config: r.Config, Files: hashes,
 		Kept: kept, Chosen: l.Chosen,
-		Given:   l.Problem.Written(),
+		Given:   given,
 		Machine: run.ThisMachine(),
 	})
 }
@@ -90,11 +91,10 @@ func askedOf(p *problem.Problem) *run.Asked {
 	return a
 }
 
-// keepFiles copies the files that the set is read from into the folder, so that
-// it can be moved, and returns the copies' names and hashes by key.
-func keepFiles(f *run.Folder, p *problem.Problem) (names, hashes map[string]string, err error) {
+// keepFiles copies files by key into the folder, so that it can be moved, and returns the copies' names and hashes.
+func keepFiles(f *run.Folder, files map[string]string) (names, hashes map[string]string, err error) {
 	names, hashes = map[string]string{}, map[string]string{}
-	for key, path := range setFiles(p) {
+	for key, path := range files {
 		data, err := os.ReadFile(path)
 		if err != nil {
 			return nil, nil, err

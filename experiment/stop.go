@@ -38,7 +38,7 @@ type HeldOutRecord struct {
 func heldOutCounts(l *Loaded) (rows, paths, seen int) {
 	rows = min(len(l.ValRows)/l.Data.D, judgedRows)
 	paths = method.Shared(min(judgedPaths*rows, judgedRows), l.Problem.Train.Preparation, rows)
-	seen = len(l.learned()) / l.Data.D
+	seen = len(l.Learned) / l.Data.D
 	if few := l.Problem.Train.Paths; few > 0 { // at a time, of both
 		paths = min(paths, max(1, 2*few/3))
 		seen = min(seen, few-paths)
@@ -177,7 +177,7 @@ func (t *training) hold(ctx context.Context) (err error) {
 	rows, paths, seen := heldOutCounts(t.run.Loaded)
 	d := t.run.Data.D
 	starts := slices.Concat(langevin.Starts(t.run.ValRows[:rows*d], d, paths),
-		langevin.Starts(t.run.learned(), d, seen))
+		langevin.Starts(t.run.Learned, d, seen))
 	src := t.run.Method.Source(starts, t.run.Pool)
 	if beside := t.source.Capabilities().Beside; beside != nil {
 		src = beside(starts)

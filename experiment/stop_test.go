@@ -344,6 +344,7 @@ func TestHeldOutDistancesKeepEarlierWeights(t *testing.T) {
 			"network.width=64", "network.layers=3", "network.octaves=3", "train.times_per_path=10", "process.steps=10",
 			"train.refresh=100000", "train.learning_rate=0.002", "train.checkpoint_every=1e6"}, settings...)...)
 		r.TrainRows = r.TrainRows[:50*3]
+		r.Learned = r.TrainRows
 		return r
 	}
 	judged, plain := few(), few("train.stop=epochs", "train.epochs=1300")

@@ -67,8 +67,10 @@ func (r *Run) Train(ctx context.Context, checkpoint string, o Observer) error {
 		return err
 	}
 	t.observer = o
-	if err := t.assign(); err != nil {
-		return err
+	if r.Group != nil {
+		if err := t.assign(); err != nil {
+			return err
+		}
 	}
 	if err := t.attach(); err != nil {
 		return err
@@ -120,7 +122,7 @@ func restore(r *Run, checkpoint string) (*training, error) {
 	}
 	t := &training{run: r, watch: stopwatch{now: r.now}, fresh: len(names) == 0}
 	if t.watch.now == nil {
-		t.watch.now = clock(r.Problem, r.Pool)
+		t.watch.now = clock(r.Problem.Train.Clock, r.Pool)
 	}
 	if t.fresh && checkpoint == "" {
 		err = t.begin()
@@ -191,7 +193,7 @@ func (t *training) resume(checkpoint string) error {
 
 func (t *training) trains(m score.Model[float32]) {
 	p := t.run.Problem
-	t.source = t.run.Method.Source(t.run.learned(), t.run.Pool)
+	t.source = t.run.Method.Source(t.run.Learned, t.run.Pool)
 	t.trainer = train.New(p.Train.Config(p.Seed, p.Condition.Drop), t.source, m, t.run.Pool)
 	if t.watch.now != nil { // other processes of MPI have no clock: the first one decides
 		t.trainer.Now = t.watch.now
@@ -370,7 +372,7 @@ func (t *training) renew(ctx context.Context) error {
 		return nil
 	}
 	trained := t.source.Items() * t.trainer.State.Epoch / max(1, l.Problem.Train.Refresh)
-	paths, prepared := min(len(l.learned())/d, trained/renewal, maxKept/d), priorPaths(l)
+	paths, prepared := min(len(l.Learned)/d, trained/renewal, maxKept/d), priorPaths(l)
 	kept, err := readStates(t.run.Folder, run.EndsFile, d)
 	if err != nil || kept == nil || paths <= prepared || len(kept) > prepared*d { // the last: it is done
 		return err

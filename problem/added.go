@@ -64,7 +64,7 @@ func LoadAdded(data []byte, origin string) (*Added, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := (walker{a.origin, "", where}).walk(body, reflect.TypeFor[Added](), ""); err != nil {
+	if err := (walker{a.origin, sets.Set{}, where}).walk(body, reflect.TypeFor[Added](), ""); err != nil {
 		return nil, err
 	}
 	if err := yaml.UnmarshalWithOptions(data, a, yaml.Strict()); err != nil {

@@ -10,7 +10,6 @@ import (
 	"github.com/landing-diffusion/landing/base/superpose"
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/formula"
-	"github.com/landing-diffusion/landing/constraint/geometry"
 	"github.com/landing-diffusion/landing/domain/conformation"
 	"github.com/landing-diffusion/landing/domain/molecule/amber"
 	molecules "github.com/landing-diffusion/landing/domain/molecule/files"
@@ -19,24 +18,28 @@ import (
 	"github.com/landing-diffusion/landing/learn/method/methods"
 	"github.com/landing-diffusion/landing/learn/score"
 	"github.com/landing-diffusion/landing/learn/train"
+	"github.com/landing-diffusion/landing/problem/sets"
 )
 
 // Build returns the process that the problem describes, valid, or a *KeyError.
 func (p *Problem) Build() (*langevin.Process, error) {
-	proc, err := process(p)
+	set, err := buildSet(p)
+	if err != nil {
+		return nil, err
+	}
+	return p.On(set)
+}
+
+// On is Build on the set that Build made of the problem, or of one with the same set.
+func (p *Problem) On(set constraint.Set) (*langevin.Process, error) {
+	proc, err := assemble(p, set)
+	if err == nil {
+		err = placed(p, proc.Validate())
+	}
 	if err != nil {
 		return nil, err
 	}
 	return proc, check(p, proc)
-}
-
-// process is Assemble with a process that can run.
-func process(p *Problem) (*langevin.Process, error) {
-	proc, err := p.Assemble()
-	if err != nil {
-		return nil, err
-	}
-	return proc, placed(p, proc.Validate())
 }
 
 // fieldKeys are the keys of the fields that errors of lower floors and method.Kind.Idle name.
@@ -64,12 +67,6 @@ func placed(p *Problem, err error) error {
 	return err
 }
 
-// Points whose geometry is held at once, and a bound on their Jacobians.
-const (
-	jacobianRows = 64
-	maxJacobian  = 2e8
-)
-
 // Assemble returns the process that the problem describes, or a *KeyError, without asking whether it can run: the
 // doctor says that. A landing rate that is auto is chosen here, from the schedule; a repulsion that is auto needs
 // data, and is 0.
@@ -78,18 +75,43 @@ func (p *Problem) Assemble() (*langevin.Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	if n := float64(geometry.JacobianSize(set)) * jacobianRows; n > maxJacobian {
-		return nil, p.fault("set", "the first derivatives of %s at %d points have %.2g numbers; expected at most "+
-			"%.0g: a smaller set, or one whose components share fewer coordinates",
-			constraint.Name(set), jacobianRows, n, float64(maxJacobian))
-	}
-	if n := p.Process.Steps; n > langevin.MaxSteps { // before anything is done for each step
-		return nil, p.key(KeyProcessSteps, n, fmt.Sprintf("at most %d steps", langevin.MaxSteps))
-	}
-	if err := checkWords(p); err != nil {
+	return assemble(p, set)
+}
+
+// buildSet builds the feasible set, and settles what follows from it: the names of a condition where it leaves numbers
+// open and has names for them, and the defaults of sequences. The error is a *KeyError.
+func buildSet(p *Problem) (constraint.Set, error) {
+	if err := checkColumns(p); err != nil {
 		return nil, err
 	}
-	proc := &langevin.Process{
+	set, err := p.Set.BuildGiven("set", p.Condition.Columns)
+	var e *sets.Error
+	if errors.As(err, &e) {
+		if e.Fault != "" {
+			return nil, p.fault(e.Key, "%s", e.Fault)
+		}
+		return nil, p.key(e.Key, e.Value, e.Want)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if names := set.Capabilities().HeldNames; len(p.Condition.Columns) == 0 && len(names) > 0 {
+		p.Condition.Columns = names
+		if err := checkColumns(p); err != nil {
+			return nil, err
+		}
+	}
+	chooseKind(p, set)
+	chooseSequence(p, set)
+	return set, nil
+}
+
+// assemble is Assemble on a set.
+func assemble(p *Problem, set constraint.Set) (proc *langevin.Process, err error) {
+	if err := checkParts(p, set); err != nil {
+		return nil, err
+	}
+	proc = &langevin.Process{
 		Set:       set,
 		Friction:  p.Process.Friction,
 		Curvature: p.Process.Curvature, NoTerminal: !p.Process.TerminalProjection, Split: p.Process.Noise == "split",
@@ -110,19 +132,14 @@ func (p *Problem) Assemble() (*langevin.Process, error) {
 			s.SigmaMin = s.SigmaMax
 		}
 	}
-	kind, ok := methods.Of(p.Process.Method)
-	if !ok {
-		return nil, p.key(KeyProcessMethod, p.Process.Method, methods.Names())
-	}
-	if kind.Forward != nil {
-		proc.Method = kind.Forward(*proc).Method
+	if forward := p.MethodKind.Forward; forward != nil {
+		proc.Method = forward(*proc).Method
 	}
 	proc.Convention, _ = langevin.ParseConvention(p.Convention) // one of its words
 	if w := p.Process.Walls; w != "" {
 		proc.Walls, _ = langevin.ParseWalls(w)
 	}
-	proc.Potential, err = p.Potential.build(p.origins, p.Set.Definitions(), p.Condition.Columns, set.Dim())
-	if err != nil {
+	if proc.Potential, err = potential(p, p.Condition.Columns, set.Dim()); err != nil {
 		return nil, err
 	}
 	if p.Process.Landing.Rate.IsAuto() {
@@ -134,18 +151,15 @@ func (p *Problem) Assemble() (*langevin.Process, error) {
 	return proc, nil
 }
 
-// build returns f of points in R^dim, of whose coordinates the last ones are those given; or a *KeyError.
-func (f Potential) build(o origins, of formula.Definitions, given []string, dim int) (langevin.Potential, error) {
-	d := dim - len(given)
+// potential returns f of points in R^dim, of whose coordinates the last ones are those given; or a *KeyError.
+func potential(p *Problem, given []string, dim int) (langevin.Potential, error) {
+	f, o, d := p.Potential, p.origins, dim-len(given)
 	if f.Kind != "formula" && f.Kind != "zero" && d < dim {
-		free, err := f.build(o, of, nil, d)
+		free, err := potential(p, nil, d)
 		if err != nil {
 			return nil, err
 		}
 		return langevin.Before(free, d, dim-d), nil
-	}
-	if err := f.foreign(o); err != nil {
-		return nil, err
 	}
 	length := func(key string, v []float64) error {
 		if v != nil && len(v) != d {
@@ -165,7 +179,7 @@ func (f Potential) build(o origins, of formula.Definitions, given []string, dim 
 		}
 		return langevin.Linear{B: f.B}, length("potential.b", f.B)
 	case "formula":
-		energy, err := formula.NewPotential(d, of, f.Expr, given...)
+		energy, err := formula.NewPotential(d, p.Set.Definitions(), f.Expr, given...)
 		var fault *formula.Error
 		if errors.As(err, &fault) {
 			key := "potential." + fault.Key
@@ -207,7 +221,7 @@ func (t Train) Config(seed uint64, hidden float64) train.Config {
 
 // Method returns how the problem's law is learned and drawn from, or a *KeyError; proc is what Build returned.
 func (p *Problem) Method(proc *langevin.Process) (method.Method, error) {
-	m, err := methods.New(method.Config{Name: p.Process.Method, Process: proc, Window: p.Train.Window,
+	m, err := p.MethodKind.Make(method.Config{Name: p.Process.Method, Process: proc, Window: p.Train.Window,
 		Paths: p.Train.Paths, Share: p.Train.Preparation, Output: p.Network.Output, Options: p.Process.Options})
 	if e, ok := err.(*score.OptionError); ok {
 		return nil, p.option("process.options.", e)
@@ -263,8 +277,8 @@ func (p *Problem) NetworkConfig(m method.Method, set constraint.Set) score.Confi
 		horizon = can.Horizon
 	}
 	c := score.Config{
-		Kind: n.Kind, Dim: set.Dim(), Steps: own.Steps, Held: behind(own, set.Dim()), Momentum: m.Momentum(),
-		Width: n.Width, Layers: n.Layers, Octaves: n.Octaves, Wavelength: n.Wavelength,
+		Kind: n.Kind, Row: p.NetworkKind, Dim: set.Dim(), Steps: own.Steps, Held: behind(own, set.Dim()),
+		Momentum: m.Momentum(), Width: n.Width, Layers: n.Layers, Octaves: n.Octaves, Wavelength: n.Wavelength,
 		Options: n.Options, Gain: m.Gain(), Seed: p.Seed,
 		TimeOctaves: n.TimeOctaves, Horizon: horizon, Null: p.Condition.Drop > 0,
 		Share: n.Time == "share", Center: n.Center, Unit: n.Unit, Scales: n.Scales,
@@ -332,7 +346,11 @@ func (p *Problem) BuildChains() (*langevin.Chains, error) {
 	if _, err := langevin.ParseMethod(q.Process.Method); err != nil {
 		return nil, p.key("sample.method", c.Method, "splitting, chmc, ULLA, OLLA, ULLA-P or OLLA-P")
 	}
-	proc, err := process(&q)
+	q.MethodKind, _ = methods.Of(q.Process.Method)
+	proc, err := q.Assemble()
+	if err == nil {
+		err = placed(&q, proc.Validate())
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -422,13 +440,10 @@ func (f Potential) forceField(o origins, d int) (langevin.Potential, error) {
 
 const referenceKey = "network.reference"
 
-// Reference reads the conformation that network.reference names, for points in R^d; nil if
-// there is none. Of a file with several frames it is the first. The error is a *KeyError.
+// Reference reads the conformation that network.reference names, for points in R^d. Of a file with several frames it
+// is the first. The error is a *KeyError.
 func (p *Problem) Reference(d int) ([]float64, error) {
 	path := p.Network.Reference
-	if path == "" {
-		return nil, nil
-	}
 	frames, err := molecules.Read(path)
 	if err != nil {
 		return nil, p.fault(referenceKey, "%v", err)

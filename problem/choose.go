@@ -14,8 +14,10 @@ import (
 	"github.com/landing-diffusion/landing/domain/kinds"
 	formats "github.com/landing-diffusion/landing/domain/molecule/files"
 	"github.com/landing-diffusion/landing/domain/molecules"
+	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/learn/choose"
 	"github.com/landing-diffusion/landing/learn/score"
+	"github.com/landing-diffusion/landing/learn/score/networks"
 	"github.com/landing-diffusion/landing/problem/sets"
 )
 
@@ -76,6 +78,9 @@ func (p *Problem) choose(c choose.Choice) {
 		at = at.FieldByIndex(f.Index)
 	}
 	at.Set(reflect.ValueOf(c.Value).Convert(at.Type()))
+	if c.Key == KeyNetworkKind {
+		p.NetworkKind, _ = networks.Of(p.Network.Kind)
+	}
 	p.chosen = appended(p.chosen, c)
 }
 
@@ -191,3 +196,23 @@ func (p *Problem) RepulsionIsAuto(repels bool) bool {
 
 // StepIsAuto reports whether sample.step is left to the program: where the file says auto, or nothing.
 func (p *Problem) StepIsAuto() bool { return p.Sample.Step.IsAuto() || p.silent("sample.step") }
+
+// Noise returns what the file says of its schedule and friction.
+func Noise(p *Problem, underdamped bool) choose.Noise {
+	n := choose.Noise{Steps: p.Process.Steps, Horizon: p.Process.Horizon, Min: p.Process.Sigma.Min,
+		Max: p.Process.Sigma.Max, Friction: p.Process.Friction, Geometric: p.Process.Sigma.Schedule == "geometric",
+		Underdamped: underdamped}
+	// Backward steps of the paper's underdamped methods can split their noise, in the convention that it is known in.
+	m, err := langevin.ParseMethod(p.Process.Method)
+	n.Splits = err == nil && m.Underdamped() && p.Convention == langevin.Reference.String()
+	if p.Left(KeyProcessSteps) {
+		n.Steps = 0
+	}
+	for key, to := range map[string]*float64{"horizon": &n.Horizon, "sigma.min": &n.Min, "sigma.max": &n.Max,
+		"friction": &n.Friction} {
+		if p.Left("process." + key) {
+			*to = 0
+		}
+	}
+	return n
+}

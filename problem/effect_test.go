@@ -157,7 +157,7 @@ func TestResolvedHoldsEveryKey(t *testing.T) {
 		"train.stop": "epochs", "sample.leaps": 10, "sample.measure": "surface", "sample.max_failed": 0.01,
 		"sample.max_rhat": 1.1}
 	p := testkit.Must(Load([]byte("set: {kind: sphere, dim: 3}\ndefaults: fixed\n"), "p.yaml", "", nil))
-	file, values := plain(p), reflect.ValueOf(p).Elem()
+	file, values := plain(p.Resolved()), reflect.ValueOf(p).Elem()
 	for _, k := range Keys() {
 		if k.index == nil || values.FieldByIndex(k.index).Kind() > reflect.Float64 && k.Words == nil ||
 			strings.HasPrefix(k.Name, "potential.") && k.Name != KeyPotentialKind || k.Name == "condition.drop" {

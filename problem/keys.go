@@ -55,44 +55,6 @@ var registered = map[string]func() []string{
 // AnyCase reports whether the words of a key may be written in any case: ulla is ULLA.
 func AnyCase(key string) bool { return key == KeyProcessMethod || key == "sample.method" }
 
-// checkWords returns a *KeyError if a text is none of the words of its key.
-func checkWords(p *Problem) error {
-	return checkKeys(p, func(k Key) bool { return k.Words != nil && !AnyCase(k.Name) })
-}
-
-// checkRanges returns a *KeyError if a number is out of its range.
-func checkRanges(p *Problem) error { return checkKeys(p, func(k Key) bool { return k.Range != nil }) }
-
-// checkKeys returns a *KeyError if the value of one of some keys is none that it may have. An empty one that is the
-// key's default, and that nobody wrote, stands for another.
-func checkKeys(p *Problem, looks func(Key) bool) error {
-	values, defaults := reflect.ValueOf(p).Elem(), reflect.ValueOf(Defaults()).Elem()
-	for _, k := range Keys() {
-		if k.index == nil || !looks(k) {
-			continue
-		}
-		v := values.FieldByIndex(k.index)
-		if p.origin[k.Name] == "" && v.IsZero() && defaults.FieldByIndex(k.index).IsZero() {
-			continue
-		}
-		c, choice := v.Interface().(Choice)
-		if choice && c.IsAuto() {
-			continue
-		}
-		value, want := sets.Misfit(v, k.Words, k.Range)
-		switch {
-		case want == "":
-			continue
-		case choice:
-			want = "auto, or " + want
-		case value == "":
-			value = nil
-		}
-		return p.key(k.Name, value, want)
-	}
-	return nil
-}
-
 // visit calls f with the field of every key of a struct, but for those of sets and of entries of lists; its index is
 // that in the struct.
 func visit(t reflect.Type, prefix string, f func(key string, field reflect.StructField)) {
@@ -281,23 +243,17 @@ func (s Setting) value() string {
 	return string(text)
 }
 
-// apply puts settings over what the problem says, and notes where their keys come from.
-func (s Settings) apply(p *Problem) error {
-	for _, one := range s {
-		value := one.value()
-		if one.Value == nil || one.Key == "" || strings.ContainsAny(one.Key, " :{}[],#&*!|>'\"%@`\n") ||
-			strings.Contains(value, "\n") {
-			return &KeyError{Origin: "--set", Key: "setting", Value: one.String(),
-				Want: "key=value, as in train.epochs=500"}
-		}
-		parts := strings.Split(one.Key, ".")
-		layer := strings.Join(parts, ": {") + ": " + value + strings.Repeat("}", len(parts)-1)
-		origin := settingOrigin + one.String() // one string for each number of a long list
-		if err := p.merge([]byte(layer), func(int) string { return origin }); err != nil {
-			return err
-		}
+// apply puts a setting over what the problem says, and notes where its keys come from.
+func (s Setting) apply(p *Problem) error {
+	value := s.value()
+	if s.Value == nil || s.Key == "" || strings.ContainsAny(s.Key, " :{}[],#&*!|>'\"%@`\n") ||
+		strings.Contains(value, "\n") {
+		return &KeyError{Origin: "--set", Key: "setting", Value: s.String(), Want: "key=value, as in train.epochs=500"}
 	}
-	return nil
+	parts := strings.Split(s.Key, ".")
+	layer := strings.Join(parts, ": {") + ": " + value + strings.Repeat("}", len(parts)-1)
+	origin := settingOrigin + s.String() // one string for each number of a long list
+	return p.merge([]byte(layer), func(int) string { return origin })
 }
 
 // settingOrigin begins the origin of a key that a setting wrote.

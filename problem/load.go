@@ -145,7 +145,8 @@ func Source(name string) (data []byte, origin string, err error) {
 // those of variants that are not applied too; values are not: Build does that.
 func Load(data []byte, origin, variant string, settings Settings) (*Problem, error) {
 	p := Defaults()
-	p.origin, p.file, p.variant, p.settings = map[string]string{}, origin, variant, settings.Texts()
+	p.origin, p.layer, p.file = map[string]string{}, map[string]int{}, origin
+	p.variant, p.settings = variant, settings
 	if err := p.merge(data, func(line int) string { return fmt.Sprintf("%s:%d", origin, line) }); err != nil {
 		return nil, err
 	}
@@ -174,8 +175,10 @@ func Load(data []byte, origin, variant string, settings Settings) (*Problem, err
 		}
 		maps.Copy(p.origin, p.written[name])
 	}
-	if err := settings.apply(p); err != nil {
-		return nil, err
+	for _, s := range settings {
+		if err := s.apply(p); err != nil {
+			return nil, err
+		}
 	}
 	p.Variants = nil
 	// A budget or held-out distances end a training after as many epochs as that takes, at a rate that falls to 0.
@@ -186,8 +189,8 @@ func Load(data []byte, origin, variant string, settings Settings) (*Problem, err
 	if bounded && p.silent(KeyTrainAnneal) {
 		p.Train.Anneal = budgetAnneal
 	}
-	if k, ok := methods.Of(p.Process.Method); ok && k.Steps > 0 && p.silent(KeyProcessSteps) {
-		p.Process.Steps = k.Steps // the method's own default
+	if n := p.MethodKind.Steps; n > 0 && p.silent(KeyProcessSteps) {
+		p.Process.Steps = n // the method's own default
 	}
 	return p, nil
 }
@@ -198,7 +201,7 @@ const budgetAnneal = 0.5
 // Variants returns the names of the variants in a source.
 func Variants(data []byte, origin string) ([]string, error) {
 	p := Defaults()
-	p.origin, p.file = map[string]string{}, origin
+	p.origin, p.layer, p.file = map[string]string{}, map[string]int{}, origin
 	err := p.merge(data, func(line int) string { return fmt.Sprintf("%s:%d", origin, line) })
 	return append([]string{}, slices.Sorted(maps.Keys(p.Variants))...), err
 }
@@ -239,12 +242,14 @@ func (p *Problem) merge(data []byte, where func(line int) string) error {
 		return err
 	}
 	layer := map[string]string{}
-	if err := (walker{layer, p.Set.Is(), where}).walk(body, reflect.TypeFor[Problem](), ""); err != nil {
+	if err := (walker{layer, p.Set, where}).walk(body, reflect.TypeFor[Problem](), ""); err != nil {
 		return err
 	}
-	p.note(layer)
+	p.layers++
+	for key, origin := range layer {
+		p.origin[key], p.layer[key] = origin, p.layers
+	}
 	before, network, process, energy := p.Set, p.Network.Options, p.Process.Options, p.Potential.Kind
-	was, _ := methods.Of(p.Process.Method)
 	p.Set = sets.Set{}
 	if err := yaml.UnmarshalWithOptions(data, p, yaml.Strict()); err != nil {
 		line := strings.SplitN(err.Error(), "\n", 2)[0]
@@ -260,15 +265,25 @@ func (p *Problem) merge(data []byte, where func(line int) string) error {
 			}
 		}
 	}
-	if !written(body, "network", "kind") {
+	if written(body, "network", "kind") {
+		if p.Network.Kind != p.NetworkKind.Name {
+			p.NetworkKind, _ = networks.Of(p.Network.Kind)
+		}
+	} else {
 		p.Network.Options = over(p.Network.Options, network)
 	}
 	if !written(body, "process", "method") {
 		p.Process.Options = over(p.Process.Options, process)
-	} else if is, _ := methods.Of(p.Process.Method); was.Name != is.Name && !written(body, "process", "options") {
-		p.Process.Options = nil // another method has others
+	} else if was := p.MethodKind.Name; p.Process.Method != was {
+		p.MethodKind, _ = methods.Of(p.Process.Method)
+		if p.MethodKind.Name != was && !written(body, "process", "options") {
+			p.Process.Options = nil // another method has others
+		}
 	}
-	return checkVariants(p, body, where)
+	if variants, ok := Pairs(entry(body, "variants")); ok {
+		return checkVariants(p, variants, where)
+	}
+	return nil
 }
 
 // over returns the options of a layer with those before it that it does not name: yaml replaces a map.
@@ -300,10 +315,10 @@ func entry(node ast.Node, key string) ast.Node {
 	return nil
 }
 
-// A walker notes in origin where each key was written. set is the kind of the set of an earlier layer.
+// A walker notes in origin where each key was written. set is that of earlier layers.
 type walker struct {
 	origin map[string]string
-	set    string
+	set    sets.Set
 	where  func(line int) string
 }
 
@@ -358,7 +373,7 @@ func (w walker) walk(node ast.Node, t reflect.Type, key string) error {
 			if named := entry(node, "kind"); named != nil {
 				kind = named.GetToken().Value
 			} else if key == ".set" {
-				kind = w.set
+				kind = w.set.Is()
 			}
 			if strings.Count(key, "[") > sets.MaxDepth {
 				return bad(node, fmt.Sprintf("sets within sets at most %d deep", sets.MaxDepth))
@@ -592,7 +607,7 @@ func (p *Problem) Resolved() []byte {
 		fill(&q.Potential.Solvent, amber.OBC2.String())
 		fill(&q.Potential.Temperature, kelvin)
 	}
-	if k, _ := networks.Of(q.Network.Kind); k.AsIs == "" {
+	if p.NetworkKind.AsIs == "" {
 		fill(&q.Network.Unit, 1)
 	}
 	q.Defaults = FixedDefaults
@@ -608,14 +623,11 @@ func fill[T comparable](to *T, value T) { *to = cmp.Or(*to, value) }
 
 // checkVariants checks keys and types of every variant in a file, whether it is applied or not, and notes where each
 // of its keys was written. p holds what the file says beside them.
-func checkVariants(p *Problem, file ast.Node, where func(line int) string) error {
-	variants, ok := Pairs(entry(file, "variants"))
-	if ok {
-		p.written = map[string]map[string]string{}
-	}
+func checkVariants(p *Problem, variants []*ast.MappingValueNode, where func(line int) string) error {
+	p.written = map[string]map[string]string{}
 	for _, v := range variants {
 		name := v.Key.GetToken().Value
-		w := walker{map[string]string{}, p.Set.Is(), where}
+		w := walker{map[string]string{}, p.Set, where}
 		err := w.walk(v.Value, reflect.TypeFor[Problem](), "")
 		if at, ok := w.origin["variants"]; ok && err == nil {
 			err = &KeyError{Origin: at, Key: "variants", Fault: "a variant has no variants of its own"}

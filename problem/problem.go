@@ -5,13 +5,15 @@
 package problem
 
 import (
-	"errors"
 	"strings"
 
-	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/domain"
 	"github.com/landing-diffusion/landing/domain/molecules"
 	"github.com/landing-diffusion/landing/learn/choose"
+	"github.com/landing-diffusion/landing/learn/method"
+	"github.com/landing-diffusion/landing/learn/method/methods"
 	"github.com/landing-diffusion/landing/learn/score"
+	"github.com/landing-diffusion/landing/learn/score/networks"
 	"github.com/landing-diffusion/landing/learn/train"
 	"github.com/landing-diffusion/landing/problem/sets"
 )
@@ -40,6 +42,14 @@ type Problem struct {
 	Variants   map[string]any `yaml:"variants,omitempty"`        // named changes, chosen with --variant
 	origins    `yaml:"-"`
 	asked      `yaml:"-"`
+	found      `yaml:"-"`
+}
+
+// found are the kinds that names stand for. Load and choices find the method and the network, and Build the data's.
+type found struct {
+	MethodKind  method.Kind // the zero value if there is none of that name, like the others
+	NetworkKind score.Kind
+	DataKind    domain.Kind
 }
 
 // asked is what was asked for beside a file, and what followed.
@@ -47,12 +57,12 @@ type asked struct {
 	written  map[string]map[string]string // the origins of the keys of each variant
 	chosen   []choose.Choice              // keys that follow from the set
 	variant  string                       // of Load
-	settings []string                     // of Load
+	settings Settings                     // of Load
 	shared   bool                         // with other problems
 }
 
 // Asked returns the variant and the settings that Load read the problem with.
-func (a asked) Asked() (variant string, settings []string) { return a.variant, a.settings }
+func (a asked) Asked() (variant string, settings []string) { return a.variant, a.settings.Texts() }
 
 // origins say where the keys of a problem were written.
 type origins struct {
@@ -60,17 +70,6 @@ type origins struct {
 	file   string
 	layer  map[string]int // of each key: the number of the layer that wrote it last
 	layers int
-}
-
-// note adds the origins of the keys of a layer.
-func (o *origins) note(layer map[string]string) {
-	if o.layer == nil {
-		o.layer = map[string]int{}
-	}
-	o.layers++
-	for key, origin := range layer {
-		o.origin[key], o.layer[key] = origin, o.layers
-	}
 }
 
 // Data says where the data is.
@@ -84,6 +83,16 @@ type Data struct {
 	SplitSeed uint64 `yaml:"split_seed"`
 	Tolerance Choice `yaml:"tolerance" bounds:"(0,1e15]"` // largest violation; auto: evidence.Far of the spread
 }
+
+// Condition is numbers that are given with a point: the network learns the law of points for each value of them.
+type Condition struct {
+	Columns []string `yaml:"columns,omitempty"`             // their names; of the data's columns, or of those of Path
+	Path    string   `yaml:"path,omitempty"`                // a file of their own, a row a point
+	Drop    float64  `yaml:"drop,omitempty" bounds:"[0,1)"` // share of training terms without them, for guidance
+}
+
+// Free returns the number of coordinates before the condition of points in R^dim.
+func (c Condition) Free(dim int) int { return dim - len(c.Columns) }
 
 // Potential is f of the target exp(−f).
 type Potential struct {
@@ -218,6 +227,7 @@ type Sample struct {
 func Defaults() *Problem {
 	return &Problem{
 		Name: "run", Seed: 1, Convention: "reference",
+		found:     found{MethodKind: methods.All[0], NetworkKind: networks.All[0]},
 		Data:      Data{Kind: "points", SplitSeed: 1, Tolerance: Auto},
 		Potential: Potential{Kind: "zero"},
 		Process: Process{
@@ -237,34 +247,6 @@ func Defaults() *Problem {
 		Sample: Sample{Method: "splitting", Step: 0.1, Chains: 8, Burn: 1000, Draws: 1000, Thin: 10,
 			MaxViolation: 0.1},
 	}
-}
-
-// buildSet builds the feasible set, and settles what follows from it: the names of a condition where it leaves numbers
-// open and has names for them, and the defaults of sequences. The error is a *KeyError.
-func buildSet(p *Problem) (constraint.Set, error) {
-	if err := p.Condition.checkNames(p.origins); err != nil {
-		return nil, err
-	}
-	set, err := p.Set.BuildGiven("set", p.Condition.Columns)
-	var e *sets.Error
-	if errors.As(err, &e) {
-		if e.Fault != "" {
-			return nil, p.fault(e.Key, "%s", e.Fault)
-		}
-		return nil, p.key(e.Key, e.Value, e.Want)
-	}
-	if err != nil {
-		return nil, err
-	}
-	if len(p.Condition.Columns) == 0 {
-		p.Condition.Columns = set.Capabilities().HeldNames
-		if err := p.Condition.checkNames(p.origins); err != nil {
-			return nil, err
-		}
-	}
-	chooseKind(p, set)
-	chooseSequence(p, set)
-	return set, p.Condition.check(p.origins, set, p.Generate.Guidance)
 }
 
 // TaughtKey is the key of the file of points that the network learns instead of the training rows.

@@ -10,7 +10,6 @@ import (
 
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/learn/method"
-	"github.com/landing-diffusion/landing/learn/method/methods"
 )
 
 // drawKeys are the keys of generation that a network which was trained without them still serves: what brings a
@@ -84,7 +83,7 @@ func (p *Problem) Redraw(settings Settings) (*Problem, error) {
 // checkUsed returns a *KeyError if a setting changes what proc, which draws, does not look at.
 func checkUsed(p *Problem, settings []Drawn, proc *langevin.Process) error {
 	for _, s := range settings {
-		why, _ := p.noEffect(s.Key, proc)
+		why, _ := noEffect(p, s.Key, proc)
 		if why != "" && s.Changed() && strings.HasPrefix(p.origin[s.Key], settingOrigin) {
 			return &KeyError{Origin: p.origin[s.Key], Key: s.Key, Fault: "it changes nothing: " + why}
 		}
@@ -129,7 +128,7 @@ func (p *Problem) Redrawn(m method.Method, proc *langevin.Process) (method.Metho
 // Drawn returns what q, which Redraw made of p, draws by: the keys that were set, and those that became others with
 // them. Both are resolved, and proc is q's process. A change that changes nothing is a *KeyError.
 func (p *Problem) Drawn(q *Problem, proc *langevin.Process) ([]Drawn, error) {
-	own, by := plain(p), plain(q)
+	own, by := plain(p.Resolved()), plain(q.Resolved())
 	out := []Drawn{}
 	keys := slices.DeleteFunc(slices.Clone(drawKeys), func(key string) bool { return key == optionKeys })
 	for _, name := range slices.Sorted(maps.Keys(joined(p.Process.Options, q.Process.Options))) {
@@ -138,9 +137,7 @@ func (p *Problem) Drawn(q *Problem, proc *langevin.Process) ([]Drawn, error) {
 	for _, key := range keys {
 		s := Drawn{key, at(by, key), at(own, key)}
 		if key == KeyProcessMethod { // by the name that all ways of writing it have
-			is, _ := methods.Of(q.Process.Method)
-			was, _ := methods.Of(p.Process.Method)
-			s.Value, s.Own = is.Name, was.Name
+			s.Value, s.Own = q.MethodKind.Name, p.MethodKind.Name
 		}
 		if s.Changed() || strings.HasPrefix(q.origin[key], settingOrigin) {
 			out = append(out, s)
@@ -149,10 +146,10 @@ func (p *Problem) Drawn(q *Problem, proc *langevin.Process) ([]Drawn, error) {
 	return out, checkUsed(q, out, proc)
 }
 
-// plain returns a problem as nested maps.
-func plain(p *Problem) map[string]any {
+// plain returns a resolved problem as nested maps.
+func plain(resolved []byte) map[string]any {
 	var m map[string]any
-	if err := yaml.Unmarshal(p.Resolved(), &m); err != nil {
+	if err := yaml.Unmarshal(resolved, &m); err != nil {
 		panic("problem: " + err.Error()) // what Resolved wrote
 	}
 	return m
@@ -192,8 +189,10 @@ type reason struct{ prefix, why string }
 // *KeyError of this wording, of the reason, otherwise if none is known, and the keys that may.
 func (s Settings) only(p *Problem, may []string, reasons []reason, otherwise, wording string) error {
 	p.origin = map[string]string{}
-	if err := s.apply(p); err != nil {
-		return err
+	for _, one := range s {
+		if err := one.apply(p); err != nil {
+			return err
+		}
 	}
 	keys := slices.Sorted(maps.Keys(p.origin))
 	for i, key := range keys {
@@ -276,10 +275,11 @@ func (p *Problem) Wrote(key string) bool {
 }
 
 // Written returns the keys that somebody wrote, in order, with their values and where each is from: a line of a file,
-// or a setting. Those of set, observe and variants are left out: what they describe has no defaults.
-func (p *Problem) Written() []Given {
+// or a setting. Those of set, observe and variants are left out: what they describe has no defaults. resolved is what
+// Resolved returns.
+func (p *Problem) Written(resolved []byte) []Given {
 	keys := slices.Sorted(maps.Keys(p.origin))
-	values := plain(p)
+	values := plain(resolved)
 	out := []Given{}
 	for _, key := range keys {
 		group, _, _ := strings.Cut(key, ".")

@@ -8,7 +8,9 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/landing-diffusion/landing/base/expr"
 	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/constraint/geometry"
 	"github.com/landing-diffusion/landing/domain"
 	"github.com/landing-diffusion/landing/domain/kinds"
 	"github.com/landing-diffusion/landing/domain/molecules"
@@ -26,6 +28,117 @@ const (
 	maxParameters = 1e9
 	nameLetters   = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
 )
+
+const conditionKey = "condition.path"
+
+// maxColumns bounds the numbers of a condition.
+const maxColumns = 256
+
+// Points whose geometry is held at once, and a bound on their Jacobians.
+const (
+	jacobianRows = 64
+	maxJacobian  = 2e8
+)
+
+// checkColumns returns a *KeyError if the name of a condition is none that formulas can use.
+func checkColumns(p *Problem) error {
+	names := p.Condition.Columns
+	if len(names) > maxColumns {
+		return p.key(KeyConditionColumns, len(names), fmt.Sprintf("at most %d names", maxColumns))
+	}
+	var fault *expr.Error
+	if _, err := expr.NewScopeOf(expr.NewGraph(len(names)), names); errors.As(err, &fault) {
+		return p.fault(KeyConditionColumns, "%q: %s", fault.Name, fault.Message)
+	}
+	return nil
+}
+
+// check returns a *KeyError if there is no such condition on a set, or no such guidance by it.
+func (c Condition) check(o origins, set constraint.Set, guidance float64) error {
+	held := len(set.Capabilities().Held)
+	if held != len(c.Columns) {
+		return o.key(KeyConditionColumns, c.Columns, fmt.Sprintf("%d names: %s leaves as many numbers to a condition",
+			held, constraint.Name(set)))
+	}
+	if held == 0 {
+		switch {
+		case c.Path != "":
+			return o.key(KeyConditionColumns, nil, "names of the columns of "+c.Path)
+		case c.Drop != 0:
+			return o.key("condition.drop", c.Drop, "no such key: there is no condition (condition.columns)")
+		case guidance != 0:
+			return o.key(KeyGenerateGuidance, guidance, "0: there is no condition to be guided by")
+		}
+		return nil
+	}
+	for k, at := range set.Capabilities().Held {
+		if want := set.Dim() - held + k; at != want {
+			return o.key("set", nil, fmt.Sprintf("a set whose open numbers stand last, such as a product with "+
+				"the factor that has them at its end: coordinate %d of %s is one, and others follow",
+				at, constraint.Name(set)))
+		}
+	}
+	if guidance != 0 && c.Drop == 0 {
+		return o.key(KeyGenerateGuidance, guidance, "0, or training with condition.drop above 0: this network has "+
+			"not learned to do without the condition")
+	}
+	return nil
+}
+
+// checkParts checks what a process on a set is made of.
+func checkParts(p *Problem, set constraint.Set) error {
+	if err := p.Condition.check(p.origins, set, p.Generate.Guidance); err != nil {
+		return err
+	}
+	if n := float64(geometry.JacobianSize(set)) * jacobianRows; n > maxJacobian {
+		return p.fault("set", "the first derivatives of %s at %d points have %.2g numbers; expected at most "+
+			"%.0g: a smaller set, or one whose components share fewer coordinates",
+			constraint.Name(set), jacobianRows, n, float64(maxJacobian))
+	}
+	if n := p.Process.Steps; n > langevin.MaxSteps { // before anything is done for each step
+		return p.key(KeyProcessSteps, n, fmt.Sprintf("at most %d steps", langevin.MaxSteps))
+	}
+	if err := checkKeys(p, func(k Key) bool { return k.Words != nil && !AnyCase(k.Name) }); err != nil {
+		return err
+	}
+	if p.MethodKind.New == nil {
+		return p.key(KeyProcessMethod, p.Process.Method, methods.Names())
+	}
+	return p.Potential.foreign(p.origins)
+}
+
+// checkRanges returns a *KeyError if a number is out of its range.
+func checkRanges(p *Problem) error { return checkKeys(p, func(k Key) bool { return k.Range != nil }) }
+
+// checkKeys returns a *KeyError if the value of one of some keys is none that it may have. An empty one that is the
+// key's default, and that nobody wrote, stands for another.
+func checkKeys(p *Problem, looks func(Key) bool) error {
+	values, defaults := reflect.ValueOf(p).Elem(), reflect.ValueOf(Defaults()).Elem()
+	for _, k := range Keys() {
+		if k.index == nil || !looks(k) {
+			continue
+		}
+		v := values.FieldByIndex(k.index)
+		if p.origin[k.Name] == "" && v.IsZero() && defaults.FieldByIndex(k.index).IsZero() {
+			continue
+		}
+		c, choice := v.Interface().(Choice)
+		if choice && c.IsAuto() {
+			continue
+		}
+		value, want := sets.Misfit(v, k.Words, k.Range)
+		switch {
+		case want == "":
+			continue
+		case choice:
+			want = "auto, or " + want
+		case value == "":
+			value = nil
+		}
+		return p.key(k.Name, value, want)
+	}
+	return nil
+}
 
 // check validates everything outside the process.
 func check(p *Problem, proc *langevin.Process) error {
@@ -91,13 +204,17 @@ func check(p *Problem, proc *langevin.Process) error {
 	if !ok {
 		return p.key(KeyDataKind, p.Data.Kind, misfit(kind, slice))
 	}
-	for _, key := range []string{molecules.ReferenceKey, molecules.PrmtopKey} {
-		if file := *paths(p)[key]; file != "" && p.Data.Kind != molecules.Kind.Data {
+	p.DataKind = kind
+	for i, file := range []string{p.Data.Reference, p.Data.Prmtop} {
+		if key := []string{molecules.ReferenceKey, molecules.PrmtopKey}[i]; file != "" &&
+			p.Data.Kind != molecules.Kind.Data {
 			return p.key(key, file, "no file: it is of data.kind molecule")
 		}
 	}
-	if _, err := p.Observables(proc.Set.Dim()); err != nil {
-		return err
+	if p.Observe != nil {
+		if _, err := p.Observables(proc.Set.Dim()); err != nil {
+			return err
+		}
 	}
 	if given := p.Condition; len(given.Columns) > 0 {
 		switch {
@@ -147,15 +264,15 @@ func misfit(kind domain.Kind, set constraint.Set) string {
 // check returns a *KeyError if there is no such network, before it is made.
 func (n Network) check(o origins, c score.Config) error {
 	size, err := networks.Parameters(c)
-	if n.Reference != "" && err == nil && !networks.Refers(c.Kind) {
+	if n.Reference != "" && err == nil && !c.Row.Refers {
 		return o.key(referenceKey, n.Reference, "no file: the network reads none (network.kind: aligned does)")
 	}
 	switch e := err.(type) {
 	case nil:
 		if size > maxParameters {
 			want := fmt.Sprintf("a network of at most %.0g parameters", maxParameters)
-			if k, _ := networks.Of(c.Kind); k.Sized != "" {
-				return o.key("network.options."+k.Sized, c.Options[k.Sized], want)
+			if by := c.Row.Sized; by != "" {
+				return o.key("network.options."+by, c.Options[by], want)
 			}
 			return o.key(KeyNetworkWidth, n.Width, want)
 		}
@@ -178,8 +295,8 @@ func (p *Problem) CheckPaths(proc *langevin.Process, rows int) error {
 		rows = min(rows, few)
 	}
 	kept := proc.Schedule.N + 1
-	if k, ok := methods.Of(p.Process.Method); ok && k.Kept > 0 {
-		kept = k.Kept
+	if n := p.MethodKind.Kept; n > 0 {
+		kept = n
 	}
 	if n := float64(rows) * float64(kept) * float64(proc.Set.Dim()); n > maxNumbers {
 		return p.key(KeyProcessSteps, proc.Schedule.N, fmt.Sprintf("paths of at most %.0g numbers in all: %d of "+
@@ -205,9 +322,8 @@ var onSigma = []string{KeyProcessLandingMode, KeyProcessLandingRate, KeyProcessC
 
 // noEffect says why a key changes nothing, and which key decides that; "" where it changes something. Without a
 // process it looks at the keys of the file alone.
-func (p *Problem) noEffect(key string, proc *langevin.Process) (why, by string) {
-	kind, _ := methods.Of(p.Process.Method)
-	network, _ := networks.Of(p.Network.Kind)
+func noEffect(p *Problem, key string, proc *langevin.Process) (why, by string) {
+	kind, network := p.MethodKind, p.NetworkKind
 	for _, field := range kind.Idle {
 		if fieldKeys[field] == key || field == "Prior" && strings.HasPrefix(key, "uniform.") { // the chains behind it
 			return kind.Name + " has no use for it", KeyProcessMethod
@@ -248,7 +364,10 @@ func (p *Problem) noEffect(key string, proc *langevin.Process) (why, by string) 
 // Idle returns the keys that the file or a setting wrote and that change nothing.
 func (p *Problem) Idle(proc *langevin.Process) (keys []string) {
 	for _, k := range Keys() {
-		if why, _ := p.noEffect(k.Name, proc); why != "" && p.origin[k.Name] != "" {
+		if p.origin[k.Name] == "" {
+			continue
+		}
+		if why, _ := noEffect(p, k.Name, proc); why != "" {
 			keys = append(keys, k.Name)
 		}
 	}
@@ -268,14 +387,17 @@ func (p *Problem) checkEffect(proc *langevin.Process) error {
 		all = all && p.origin[section] != ""
 	}
 	var e *sets.Error
-	if errors.As(p.Set.Idle("set"), &e) && !all && !p.shared {
+	if all || p.shared {
+		return nil
+	}
+	if errors.As(p.Set.Idle("set"), &e) {
 		return p.fault(e.Key, "%s", e.Fault)
 	}
 	for _, k := range Keys() {
-		if all || p.shared || k.index == nil || p.origin[k.Name] == "" {
+		if k.index == nil || p.origin[k.Name] == "" {
 			continue
 		}
-		why, by := p.noEffect(k.Name, proc)
+		why, by := noEffect(p, k.Name, proc)
 		value := reflect.ValueOf(p).Elem().FieldByIndex(k.index)
 		usual := reflect.ValueOf(Defaults()).Elem().FieldByIndex(k.index)
 		choice, _ := value.Interface().(Choice)

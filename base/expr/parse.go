@@ -231,7 +231,8 @@ func (r *reading) with(n ast.Node, name string, v Value, body func() Value) Valu
 func (r *reading) binary(n *ast.BinaryNode) Value {
 	switch n.Operator {
 	case "<", ">", "<=", ">=", "==", "!=":
-		r.failAt(n, "a comparison inside a formula; one may stand alone between two sides")
+		r.failAt(n, "a comparison inside a formula; one may stand alone between two sides (for a >= 0 or "+
+			"b >= 0 write max(a, b) >= 0)")
 	case "in", "..":
 		r.failAt(n, "a range can only come first in functions such as sum, min and vector: sum(i in 0..3, x[i])")
 	}

@@ -114,7 +114,7 @@ func (o *exportOptions) check(given func(flag string) bool, _ []string) error {
 			continue
 		}
 		if err := run.Free(t.path); err != nil && t.folder {
-			return keeps("export", err)
+			return keeps("export", "", err)
 		} else if err != nil {
 			return err
 		}

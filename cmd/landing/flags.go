@@ -151,10 +151,11 @@ func (v shardValue) Set(given string) (err error) {
 	return err
 }
 
-// keeps says of a file or folder that is there that a verb writes over none.
-func keeps(verb string, err error) error {
+// keeps says of a file or folder that is there that a verb writes over none. A hint names the flag for another.
+func keeps(verb, hint string, err error) error {
 	if e := new(run.ExistsError); errors.As(err, &e) {
-		return fault.Errorf(fault.Exists, e.Path, "exists already; %s writes over nothing: name another", verb)
+		return fault.Errorf(fault.Exists, e.Path, "exists already; %s writes over nothing: remove it or name another%s",
+			verb, hint)
 	}
 	return err
 }

@@ -67,7 +67,7 @@ func (o *initOptions) check(func(flag string) bool, []string) error {
 	for _, path := range []string{o.out, o.Clean} {
 		if path != "" {
 			if err := run.Free(path); err != nil {
-				return keeps("init", err)
+				return keeps("init", " by -o", err)
 			}
 		}
 	}
@@ -106,7 +106,7 @@ func runInit(ctx context.Context, a *app, o *initOptions, args []string) (answer
 	o.Path, o.Folder = args[0], filepath.Dir(o.out)
 	d, err := parallel.Until(ctx, func() (*draft.Draft, error) {
 		if strings.EqualFold(filepath.Ext(o.Path), ".urdf") {
-			a.out.say("covering the links by spheres, then planning motions to find a posture to start in")
+			a.out.say("covering the links by spheres, then planning motions to find a posture to start in: up to 10 s")
 			return draft.Robot(o.Options, o.out)
 		}
 		return draft.New(o.Options)
@@ -119,11 +119,11 @@ func runInit(ctx context.Context, a *app, o *initOptions, args []string) (answer
 	}
 	if d.Cleaned != nil {
 		if err := run.WriteFile(d.Cleaned.File, d.Cleaned.Bytes, false); err != nil {
-			return answer{}, keeps("init", err)
+			return answer{}, keeps("init", " by --clean", err)
 		}
 	}
 	if err := run.WriteFile(o.out, []byte(d.YAML), false); err != nil {
-		return answer{}, keeps("init", err)
+		return answer{}, keeps("init", " by -o", err)
 	}
 	if note, err := keepSchema(filepath.Join(o.Folder, problem.SchemaFile)); err != nil {
 		a.out.say("note: editors cannot check %s: %v", o.out, err)

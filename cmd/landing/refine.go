@@ -80,6 +80,8 @@ func runRefine(ctx context.Context, a *app, o *refineOptions, args []string) (an
 		fmt.Fprintf(w, "%d of %d rows in %s: moved by %.3g (median), %.3g (worst, row %d)%s; worst violation "+
 			"%.2g\n", r.Kept, r.Points, o.path, float64(r.Moved.Median), float64(r.Moved.Worst), r.Moved.Row,
 			strings.TrimRight(" "+r.Moved.Unit, " "), float64(r.Violation))
-		fmt.Fprintf(w, "left out: %s\n", r.Losses())
+		if r.Kept < r.Points {
+			fmt.Fprintf(w, "left out: %s\n", r.Losses())
+		}
 	}}.unless(err)
 }

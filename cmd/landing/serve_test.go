@@ -71,8 +71,8 @@ func TestServe(t *testing.T) {
 
 	testkit.OK(t, os.WriteFile("tokens", []byte("ada 0123456789abcdef\n"), 0o600))
 	testkit.OK(t, os.CopyFS("unjudged", os.DirFS("r")))
-	const judged = `{"config_sha256": "", "updates": 1, "verdict": {"good": false, "findings": [{"code": "walls",
-		"says": "too few there"}]}}`
+	const judged = `{"config_sha256": "", "updates": 1, "verdict": {"grade": "not good", "findings": [
+		{"code": "walls", "severity": "fault", "says": "too few there"}]}}`
 	testkit.OK(t, os.WriteFile(filepath.Join("r", run.EvaluationFile), []byte(judged), 0o600))
 	cmd := self(t, "", "serve", "runs.one=r", "unjudged", "--listen", "127.0.0.1:0", "--tokens", "tokens", "--json")
 	var log bytes.Buffer

@@ -198,8 +198,8 @@ func (a *app) begin(ctx context.Context, name string, src *source, at *place) (*
 	if err != nil {
 		return nil, err
 	}
-	warnOfFaults(&a.out, l)
-	if idle := p.Idle(l.Process); len(idle) > 0 {
+	idle := p.Idle(l.Process)
+	if warnOfFaults(&a.out, l); len(idle) > 0 {
 		a.out.say("note: what is given of %s means nothing to the method %s", strings.Join(idle, ", "), l.Method.Name())
 	}
 	f, err := at.make(&a.out, p.Name)

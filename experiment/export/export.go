@@ -17,7 +17,6 @@ import (
 	"github.com/landing-diffusion/landing/experiment"
 	"github.com/landing-diffusion/landing/experiment/run"
 	"github.com/landing-diffusion/landing/internal/onnx"
-	"github.com/landing-diffusion/landing/learn/score/networks"
 )
 
 // A Source is a network of a run.
@@ -52,10 +51,7 @@ func (s *Source) properties() ([]onnx.Property, error) {
 	return list, nil
 }
 
-func (s *Source) network() string {
-	k, _ := networks.Of(s.Run.Problem.Network.Kind)
-	return k.Name
-}
+func (s *Source) network() string { return s.Run.Problem.NetworkKind.Name }
 
 // graph returns the score as a graph that says what it is.
 func (s *Source) graph() (*onnx.Graph, error) {

@@ -20,7 +20,6 @@ import (
 	"github.com/landing-diffusion/landing/internal/onnx"
 	"github.com/landing-diffusion/landing/internal/text"
 	"github.com/landing-diffusion/landing/judge/metric"
-	"github.com/landing-diffusion/landing/learn/score/networks"
 )
 
 // Names of the files of Hub, besides those of Torch.
@@ -266,5 +265,5 @@ var marks = strings.NewReplacer(`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "["
 // keepsRow reports whether the network holds a row of the training data: the conformation that it lays points on, where
 // the problem names no file of one.
 func keepsRow(r *experiment.Run) bool {
-	return networks.Refers(r.Problem.Network.Kind) && r.Problem.Network.Reference == ""
+	return r.Problem.NetworkKind.Refers && r.Problem.Network.Reference == ""
 }

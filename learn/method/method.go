@@ -235,6 +235,14 @@ type Kind struct {
 	New func(Config) (Method, error)
 }
 
+// Make makes the method that c describes, whatever its name there. Errors are *score.OptionError and *ConfigError.
+func (k Kind) Make(c Config) (m Method, err error) {
+	if c.Options, err = c.Options.Resolve(k.Name, k.Options); err != nil {
+		return nil, err
+	}
+	return k.New(c)
+}
+
 // Leaves is as Leaves says of a method of this kind.
 func (k Kind) Leaves(p *langevin.Process) bool {
 	return k.Forward != nil && fewer(k.Forward(*p).Set, p.Set)

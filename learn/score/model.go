@@ -133,6 +133,7 @@ func ReadTensors(arrays map[string]arrayfile.Array, want []arrayfile.Named) erro
 // A Config describes a network to be made. Its zero values mean what the defaults of problem files mean.
 type Config struct {
 	Kind     string // a name of networks.All; "" is mlp
+	Row      Kind   // the kind of that name; of the zero value package networks looks it up
 	Dim      int    // of points
 	Momentum bool   // rows hold p̃
 	// Steps is how many steps of a sequence a point begins with, one after the other and of one

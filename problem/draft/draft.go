@@ -625,7 +625,7 @@ func (l *loaded) draft(o Options, d *Draft) error {
 			}
 		}
 		if r, err = discover.Look(t, own...); err != nil {
-			return err
+			return fmt.Errorf("%w; %s", err, strings.Join(slices.Concat(l.symbols(), l.columnLines(d)), "; "))
 		}
 	} else if len(o.Formulas) > 0 {
 		return fault.Errorf(fault.Usage, "", "--formula: the rows have more than %d numbers", discover.MaxDim)

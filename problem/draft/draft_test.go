@@ -223,6 +223,13 @@ func TestFormulaOfColumns(t *testing.T) {
 			t.Errorf("%s: %s", text, d.Set)
 		}
 	}
+	save(t, "feed.csv", table("Maize (kg),Wet hay [kg]", 200, func(i int) []any {
+		return []any{math.Sqrt(float64(i)), 20 - math.Sqrt(float64(i))}
+	}))
+	testkit.Contains(t, draft(t, Options{Path: "feed.csv", Formulas: []string{"Maize + Wet_hay = 20"}}).YAML,
+		`expr: "Maize + Wet_hay = 20"}  # round-off`)
+	_, err := New(Options{Path: "feed.csv", Formulas: []string{"Maiz = 2"}})
+	testkit.Contains(t, fmt.Sprint(err), "Maize; Wet_hay; x[0] is Maize (kg), x[1] is Wet hay [kg]")
 }
 
 func unit(v []float64, r float64) []float64 {

@@ -144,11 +144,14 @@ func (l *loaded) onCondition(o Options, d *Draft, coordinates *discover.Report) 
 	return out
 }
 
+// roundOff is a residual, in spreads of the rows, that double precision explains.
+const roundOff = 1e-12
+
 // roundedNote says how rows whose numbers are rounded get onto the set.
 func roundedNote(r *discover.Report) string {
 	worst := 0.0
 	for _, q := range r.Exact() {
-		if q.Rounded {
+		if q.Rounded && q.Max > roundOff {
 			worst = max(worst, q.Violation)
 		}
 	}
@@ -598,11 +601,13 @@ var (
 	allOfRow    = regexp.MustCompile(`\bx\b([^\[]|$)`)
 )
 
-// symbols returns the names of the coordinates' columns, if the file has a header and formulas can use all of these.
+// symbols returns the names of the coordinates' columns, without units and with _ for spaces, if the file has a header
+// and formulas can use all of these.
 func (l *loaded) symbols() (names []string) {
 	const most = 60
 	for _, j := range l.coordinate {
-		names = append(names, l.names[j])
+		name, _, _ := strings.Cut(strings.ReplaceAll(l.names[j], "[", "("), "(")
+		names = append(names, strings.Join(strings.Fields(name), "_"))
 	}
 	if l.survey.Header == nil || len(names) > most || !usable(slices.Concat(names, l.given, []string{"i", "j"})) {
 		return nil

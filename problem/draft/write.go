@@ -240,8 +240,12 @@ func (d *Draft) dimensions() string {
 	}
 	s := fmt.Sprintf("Near a row the others fill about %.1f dimensions; the set has %d", *d.Fills, d.SetDim)
 	switch {
-	case *d.Fills < 0.75*float64(d.SetDim)-0.25 && d.SetDim <= 10:
-		return s + ": the law is a narrow one, or a relation is missing that was not found. A formula of yours can " +
+	case *d.Fills >= 0.75*float64(d.SetDim)-0.25 || d.SetDim > 10:
+	case len(d.Nearly)+len(d.Given) > 0:
+		s += ": the law is a narrow one, or a relation is missing. The file shows how to add one that the rows " +
+			"nearly keep; landing refine then brings the rows to it"
+	default:
+		s += ": the law is a narrow one, or a relation is missing that was not found. A formula of yours can " +
 			"be tried (landing init --formula), and for a closed surface in R³ a level set (landing make level-set)"
 	}
 	return s
@@ -284,7 +288,7 @@ func (d *Draft) Lines() (out []string) {
 		const most = 3
 		for k, p := range of {
 			if k == most {
-				add(label, "and %d more", len(of)-most)
+				add(label, "and %d more: see the file", len(of)-most)
 				return
 			}
 			s := d.named(p.Expr)
@@ -309,7 +313,13 @@ func (d *Draft) Lines() (out []string) {
 	tell("formula", d.Given, false)
 	tell("holds", d.Holds, true)
 	tell("nearly", d.Nearly, true)
-	tell("ends at", d.Bounds, false)
+	var bounds []string
+	for _, p := range d.Bounds {
+		bounds = append(bounds, strings.TrimSuffix(d.named(p.Expr)+" for "+p.For, " for "))
+	}
+	if len(bounds) > 0 {
+		add("ends at", "%s", strings.Join(bounds, "; "))
+	}
 	if len(d.Observe) > 0 {
 		var names []string
 		for _, q := range d.Observe {

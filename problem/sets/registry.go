@@ -93,16 +93,6 @@ func (k Kind) Implied() Kind {
 
 func always(any) bool { return true }
 
-// find returns the kind of that name.
-func find(name string) (Kind, bool) {
-	for _, k := range All {
-		if k.Name == name {
-			return k, true
-		}
-	}
-	return Kind{}, false
-}
-
 func names() (out []string) {
 	for _, k := range All {
 		out = append(out, k.Name)
@@ -146,7 +136,7 @@ func Keys() []string {
 
 // KeysOf returns the names of the keys of a set of a kind; all, if it is none.
 func KeysOf(kind string) []string {
-	k, ok := find(kind)
+	k, ok := (Set{Kind: kind}).kind()
 	if !ok {
 		return Keys()
 	}
@@ -163,7 +153,7 @@ func KeyType(kind, key string) (reflect.Type, bool) {
 	if key == "kind" {
 		return reflect.TypeFor[string](), true
 	}
-	if k, ok := find(kind); ok {
+	if k, ok := (Set{Kind: kind}).kind(); ok {
 		if f, ok := Field(k.Keys, key); ok {
 			return f.Type, true
 		}

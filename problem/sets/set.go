@@ -1,6 +1,7 @@
 package sets
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -46,17 +47,23 @@ func Bad(key string, value any, want string) error { return &Error{Key: key, Val
 
 // Is returns the kind's name: the one written, or the one that the keys imply.
 func (s Set) Is() string {
-	if s.Kind != "" {
-		return s.Kind
-	}
+	k, _ := s.kind()
+	return cmp.Or(s.Kind, k.Name)
+}
+
+// kind returns the kind that was written, or the one that the keys imply.
+func (s Set) kind() (Kind, bool) {
 	for _, k := range All {
+		if k.Name == s.Kind {
+			return k, true
+		}
 		for key := range Fields(k.Keys) {
-			if k.implies && s.has(key) && len(owners(key)) == 1 {
-				return k.Name
+			if s.Kind == "" && k.implies && s.has(key) && len(owners(key)) == 1 {
+				return k, true
 			}
 		}
 	}
-	return ""
+	return Kind{}, false
 }
 
 // has reports whether a key was given: a zero is none.
@@ -71,8 +78,7 @@ func (s Set) Build(at string) (constraint.Set, error) { return s.BuildGiven(at, 
 // BuildGiven is Build under a condition: points have the coordinates of these names behind
 // those of the set, and they are held. Formulas may use the names.
 func (s Set) BuildGiven(at string, given []string) (constraint.Set, error) {
-	s.Kind = s.Is()
-	k, ok := find(s.Kind)
+	k, ok := s.kind()
 	if !ok {
 		e := &Error{Key: at + ".kind", Want: "one of " + strings.Join(names(), ", ")}
 		if s.Kind == "" {
@@ -89,7 +95,7 @@ func (s Set) BuildGiven(at string, given []string) (constraint.Set, error) {
 				of = append(of, o.Name)
 			}
 			return nil, &Error{Key: at + "." + key, Fault: fmt.Sprintf(
-				"this key belongs to %s.kind %s; %[1]s.kind is %[3]q", at, strings.Join(of, ", "), s.Kind)}
+				"this key belongs to %s.kind %s; %[1]s.kind is %[3]q", at, strings.Join(of, ", "), k.Name)}
 		}
 	}
 	keys, err := s.of(k)
@@ -119,7 +125,7 @@ func (s Set) Definitions() formula.Definitions { return s.formulas().Let }
 func (s Set) Coordinates() []string            { return s.formulas().Names }
 
 func (s Set) formulas() (k Formulas) {
-	if kind, ok := find(s.Is()); ok && kind.Keys == reflect.TypeFor[Formulas]() {
+	if kind, ok := s.kind(); ok && kind.Keys == reflect.TypeFor[Formulas]() {
 		if keys, err := s.of(kind); err == nil {
 			k, _ = keys.(Formulas).read()
 		}
@@ -129,7 +135,7 @@ func (s Set) formulas() (k Formulas) {
 
 // Unbounded reports whether the set's kind says that it has no uniform law.
 func (s Set) Unbounded() bool {
-	k, ok := find(s.Is())
+	k, ok := s.kind()
 	if !ok || k.endless == nil {
 		return false
 	}
@@ -197,7 +203,7 @@ func (s Set) Over(layer Set, kind bool) Set {
 		out.keys = map[string]any{}
 	}
 	maps.Copy(out.keys, layer.keys)
-	if k, ok := find(out.Is()); ok {
+	if k, ok := out.kind(); ok {
 		if keys, err := out.of(k); err == nil {
 			for key, f := range Fields(k.Keys) {
 				if out.keys[key] != nil {
@@ -322,7 +328,59 @@ func (s Set) Value(key string) any { return s.keys[key] }
 
 // Owns reports whether a key is one of the set's kind.
 func (s Set) Owns(key string) bool {
-	k, _ := find(s.Is())
+	k, _ := s.kind()
 	_, ok := Field(k.Keys, key)
 	return ok
+}
+
+// fits holds keys against the tags of their fields. A number with a default tag may be left out, but not be written
+// as 0; others whose bounds leave 0 out may not be left out.
+func (s Set) fits(keys reflect.Value, at string) error {
+	for name, f := range Fields(keys.Type()) {
+		v, key, instead, within := keys.FieldByIndex(f.Index), at+name, f.Tag.Get("default"), Bounds(f)
+		var err error
+		switch _, written := s.keys[key]; {
+		case v.Kind() == reflect.Struct:
+			err = s.fits(v, key+".")
+		case v.Kind() == reflect.Slice && f.Type.Elem().Kind() == reflect.Struct && f.Type.Elem() != reflect.TypeOf(s):
+			for j := 0; j < v.Len() && err == nil; j++ {
+				err = s.fits(v.Index(j), fmt.Sprintf("%s[%d].", key, j))
+			}
+		case !v.IsZero() || within != nil && instead == "":
+			if value, want := Misfit(v, Words(f), within); want != "" {
+				err = Bad(key, value, want)
+			}
+		case written && instead != "":
+			err = Bad(key, v.Interface(), fmt.Sprintf("a number above 0, or no such key for %s", instead))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Idle returns an *Error if a key inside of a set at this place changes nothing beside the others.
+func (s Set) Idle(at string) error {
+	k, _ := s.kind()
+	var needs []need
+	switch k.Name {
+	case "arm":
+		keys, _ := s.of(k) // Build tells errors
+		arm, _ := keys.(Arm)
+		needs = arm.needs()
+	case "molecule":
+		keys, _ := s.of(k)
+		molecule, _ := keys.(Molecule)
+		needs = molecule.needs()
+	case "formula":
+		keys, _ := s.of(k)
+		if f, _ := keys.(Formulas); f.URDF == "" {
+			needs = []need{{"base", f.Base != "", "the set has no urdf"}, {"tip", f.Tip != "", "the set has no urdf"}}
+		}
+	}
+	if i := slices.IndexFunc(needs, func(n need) bool { return n.idle }); i >= 0 {
+		return place(&Error{Key: needs[i].key, Fault: "it changes nothing: " + needs[i].why}, at, k)
+	}
+	return nil
 }

@@ -127,63 +127,11 @@ func Misfit(v reflect.Value, words []string, r *Range) (value any, want string) 
 	return v.Interface(), want
 }
 
-// fits holds keys against the tags of their fields. A number with a default tag may be left out, but not be written
-// as 0; others whose bounds leave 0 out may not be left out.
-func (s Set) fits(keys reflect.Value, at string) error {
-	for name, f := range Fields(keys.Type()) {
-		v, key, instead, within := keys.FieldByIndex(f.Index), at+name, f.Tag.Get("default"), Bounds(f)
-		var err error
-		switch _, written := s.keys[key]; {
-		case v.Kind() == reflect.Struct:
-			err = s.fits(v, key+".")
-		case v.Kind() == reflect.Slice && f.Type.Elem().Kind() == reflect.Struct && f.Type.Elem() != reflect.TypeOf(s):
-			for j := 0; j < v.Len() && err == nil; j++ {
-				err = s.fits(v.Index(j), fmt.Sprintf("%s[%d].", key, j))
-			}
-		case !v.IsZero() || within != nil && instead == "":
-			if value, want := Misfit(v, Words(f), within); want != "" {
-				err = Bad(key, value, want)
-			}
-		case written && instead != "":
-			err = Bad(key, v.Interface(), fmt.Sprintf("a number above 0, or no such key for %s", instead))
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // A need is a key that changes nothing without others.
 type need struct {
 	key  string
 	idle bool
 	why  string
-}
-
-// Idle returns an *Error if a key inside of a set at this place changes nothing beside the others.
-func (s Set) Idle(at string) error {
-	k, _ := find(s.Is())
-	var needs []need
-	switch k.Name {
-	case "arm":
-		keys, _ := s.of(k) // Build tells errors
-		arm, _ := keys.(Arm)
-		needs = arm.needs()
-	case "molecule":
-		keys, _ := s.of(k)
-		molecule, _ := keys.(Molecule)
-		needs = molecule.needs()
-	case "formula":
-		keys, _ := s.of(k)
-		if f, _ := keys.(Formulas); f.URDF == "" {
-			needs = []need{{"base", f.Base != "", "the set has no urdf"}, {"tip", f.Tip != "", "the set has no urdf"}}
-		}
-	}
-	if i := slices.IndexFunc(needs, func(n need) bool { return n.idle }); i >= 0 {
-		return place(&Error{Key: needs[i].key, Fault: "it changes nothing: " + needs[i].why}, at, k)
-	}
-	return nil
 }
 
 func (k Arm) needs() []need {

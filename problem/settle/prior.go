@@ -8,6 +8,7 @@ import (
 	"github.com/landing-diffusion/landing/base/parallel"
 	"github.com/landing-diffusion/landing/judge/metric"
 	"github.com/landing-diffusion/landing/langevin"
+	"github.com/landing-diffusion/landing/learn/choose"
 	"github.com/landing-diffusion/landing/learn/method"
 	"github.com/landing-diffusion/landing/problem"
 )
@@ -66,7 +67,7 @@ func (s *Settled) start(ctx context.Context, rows *Rows, pool *parallel.Pool, re
 		return err
 	}
 	s.Problem.Prior = prior // of resolve's copy
-	s.choose(problem.KeyPrior, prior, reason)
+	s.Chosen = append(s.Chosen, choose.Choice{Key: problem.KeyPrior, Value: prior, Reason: reason})
 	return nil
 }
 

@@ -15,8 +15,7 @@ import (
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/learn/choose"
 	"github.com/landing-diffusion/landing/learn/method"
-	"github.com/landing-diffusion/landing/learn/method/methods"
-	"github.com/landing-diffusion/landing/learn/score/networks"
+	"github.com/landing-diffusion/landing/learn/score"
 	"github.com/landing-diffusion/landing/learn/train"
 	"github.com/landing-diffusion/landing/problem"
 )
@@ -187,7 +186,7 @@ func Chains(ctx context.Context, p *problem.Problem, pool *parallel.Pool) (*prob
 // the set. What the file says stays, and the rest follows from it.
 func (s *Settled) tune(ctx context.Context, rows *Rows, pool *parallel.Pool, report func(string)) error {
 	p := s.Problem
-	kind, _ := methods.Of(p.Process.Method)
+	kind := p.MethodKind
 	ruled := slices.ContainsFunc(p.Chosen(), func(c choose.Choice) bool { return c.Key != problem.KeyNetworkKind })
 	if kind.Forward == nil && !kind.Velocity || ruled || !p.Leaves() {
 		return nil // another kind of process; motions of an arm, which have rules of their own; nothing is left
@@ -212,7 +211,7 @@ func (s *Settled) tune(ctx context.Context, rows *Rows, pool *parallel.Pool, rep
 	if kind.Velocity {
 		learning = choose.Velocity(m, kind.Kept/2, forward.Set.NewEvaluator(1).Exp == nil)
 	} else {
-		open := Noise(p, forward.Method.Underdamped())
+		open := problem.Noise(p, forward.Method.Underdamped())
 		open.Far = p.Prior == "uniform" || len(forward.Set.Capabilities().Held) > 0
 		open.Projected = forward.Method.Projected()
 		var noise choose.Noise
@@ -222,25 +221,36 @@ func (s *Settled) tune(ctx context.Context, rows *Rows, pool *parallel.Pool, rep
 			learning = choose.Draws(m, noise, int(p.Process.Options["levels"]))
 		}
 	}
-	if method, err := p.Method(s.Process); err == nil && m.Coordinates <= mostAxes &&
-		method.Capabilities().Follows != nil && p.Condition.Free(m.Coordinates) == m.Coordinates &&
-		len(s.Process.Set.Capabilities().Held) == 0 && slices.ContainsFunc(learning, uneven) {
+	if m.Coordinates <= mostAxes && p.Condition.Free(m.Coordinates) == m.Coordinates &&
+		len(s.Process.Set.Capabilities().Held) == 0 && slices.ContainsFunc(learning, uneven) && follows(p, s.Process) {
 		learning = append(learning, choose.Choice{Key: problem.KeyNetworkKind, Value: "gaussian",
 			Reason: "along narrow directions the score is nearly that of a Gaussian law"})
 	}
-	learning = slices.DeleteFunc(learning, func(c choose.Choice) bool { return !serves(p.Network.Kind, c.Key) })
+	learning = slices.DeleteFunc(learning, func(c choose.Choice) bool { return !serves(p.NetworkKind, c.Key) })
 	for i, c := range learning {
 		if center, ok := c.Value.([]float64); ok {
 			learning[i].Value = center[:p.Condition.Free(m.Coordinates)]
 		}
 	}
-	last, note := ends(p, m.Rows, rows.Validation, p.With(chosen).Process.Steps, learning)
-	if note != "" {
-		s.Notes = append(s.Notes, note)
+	budget := p.Train.MaxSeconds > 0
+	open := (budget || p.Left(problem.KeyTrainEpochs)) && p.Left(problem.KeyTrainStop) // what ends the training
+	s.Problem = p.With(slices.Concat(chosen, learning))
+	if open {
+		t := s.Problem.Train
+		last, note := ends(t.Config(0, 0), m.Rows, t.Paths, rows.Validation, s.Problem.Process.Steps, budget)
+		if note != "" {
+			s.Notes = append(s.Notes, note)
+		}
+		s.Problem = s.Problem.With(last)
 	}
-	s.Problem = p.With(slices.Concat(chosen, learning, last))
-	s.Process, err = s.Problem.Build()
+	s.Process, err = s.Problem.On(s.Process.Set)
 	return err
+}
+
+// follows reports whether the law of noised points is known where that of the rows is Gaussian.
+func follows(p *problem.Problem, proc *langevin.Process) bool {
+	m, err := p.Method(proc)
+	return err == nil && m.Capabilities().Follows != nil
 }
 
 // mostAxes is up to how many coordinates the principal axes of the rows are computed, in time of their cube.
@@ -264,23 +274,19 @@ func unjudged(rows, batch int) int {
 	return max(1, max(fewestUpdates, rows)/each)
 }
 
-// ends returns what ends a training, if the problem leaves that open: held-out losses, or a number of epochs if there
-// are too few validation rows to judge by. steps is the number of steps of a path. The user alone sets a time; the note
-// says what it may do.
-func ends(p *problem.Problem, rows, held, steps int, learning []choose.Choice) (chosen []choose.Choice, note string) {
-	budget := p.Train.MaxSeconds > 0
-	if !budget && !p.Left(problem.KeyTrainEpochs) || !p.Left(problem.KeyTrainStop) {
-		return nil, ""
-	}
+// ends returns what ends a training of so many rows, that takes `paths` of them at a time, or all if that is 0:
+// held-out losses, or a number of epochs if there are too few validation rows to judge by. steps is the number of steps
+// of a path. The user alone sets a time (budget); the note says what it may do.
+func ends(c train.Config, rows, paths, held, steps int, budget bool) (chosen []choose.Choice, note string) {
 	if held >= train.FewestJudged {
 		chosen = []choose.Choice{{Key: problem.KeyTrainStop, Value: "held_out_loss",
 			Reason: "training stops when the held-out loss stops improving, to prevent overfitting"}}
 		if !budget {
-			chosen = append(chosen, mostEpochs(p.With(learning).Train, rows, steps))
+			chosen = append(chosen, mostEpochs(c, rows, paths, steps))
 		}
 		return chosen, ""
 	}
-	n := unjudged(rows, p.With(learning).Train.Batch)
+	n := unjudged(rows, c.Batch)
 	chosen = []choose.Choice{{Key: problem.KeyTrainStop, Value: "epochs", Reason: tooFew(held)}}
 	if budget {
 		return chosen, fmt.Sprintf("%s; a long training overfits %d rows. Without a time budget it has %d "+
@@ -291,54 +297,29 @@ func ends(p *problem.Problem, rows, held, steps int, learning []choose.Choice) (
 }
 
 // mostEpochs bounds the epochs of a training that held-out losses end.
-func mostEpochs(t problem.Train, rows, steps int) choose.Choice {
-	paths := rows
-	if t.Paths > 0 {
-		paths = min(t.Paths, rows)
+func mostEpochs(c train.Config, rows, paths, steps int) choose.Choice {
+	if paths == 0 || paths > rows {
+		paths = rows
 	}
-	epoch := t.Config(0, 0).Resolved(paths, steps).Terms(paths)
-	c := choose.Choice{Key: problem.KeyTrainEpochs, Value: train.MostJudged, Reason: "at most"}
+	epoch := c.Resolved(paths, steps).Terms(paths)
+	out := choose.Choice{Key: problem.KeyTrainEpochs, Value: train.MostJudged, Reason: "at most"}
 	if n := max(1, mostRows/epoch); n < train.MostJudged {
-		c.Value, c.Reason = n, fmt.Sprintf("at most, of %d rows of the network each", epoch)
+		out.Value, out.Reason = n, fmt.Sprintf("at most, of %d rows of the network each", epoch)
 	}
-	return c
-}
-
-// Noise returns what a problem's file says of its schedule and friction.
-func Noise(p *problem.Problem, underdamped bool) choose.Noise {
-	n := choose.Noise{Steps: p.Process.Steps, Horizon: p.Process.Horizon, Min: p.Process.Sigma.Min,
-		Max: p.Process.Sigma.Max, Friction: p.Process.Friction, Geometric: p.Process.Sigma.Schedule == "geometric",
-		Underdamped: underdamped, Splits: splits(p)}
-	if p.Left(problem.KeyProcessSteps) {
-		n.Steps = 0
-	}
-	for key, to := range map[string]*float64{"horizon": &n.Horizon, "sigma.min": &n.Min, "sigma.max": &n.Max,
-		"friction": &n.Friction} {
-		if p.Left("process." + key) {
-			*to = 0
-		}
-	}
-	return n
+	return out
 }
 
 // serves reports whether what is chosen for an mlp serves a kind of network: aligned is one inside, which lays
 // points on a reference before it reads them; others have numbers of their own.
-func serves(kind, key string) bool {
+func serves(kind score.Kind, key string) bool {
 	switch {
-	case kind == "" || kind == "mlp" || kind == "gaussian" || !strings.HasPrefix(key, "network."):
+	case kind.Name == "mlp" || kind.Name == "gaussian" || !strings.HasPrefix(key, "network."):
 		return true
-	case kind == "temporal":
+	case kind.Name == "temporal":
 		return !slices.Contains([]string{problem.KeyNetworkWidth, problem.KeyNetworkLayers, "network.scales"}, key)
-	case networks.Refers(kind):
+	case kind.Refers:
 		return slices.Contains([]string{problem.KeyNetworkWidth, problem.KeyNetworkLayers, problem.KeyNetworkTime,
 			problem.KeyNetworkTimeOctaves, problem.KeyNetworkOutput}, key)
 	}
 	return false
-}
-
-// splits reports whether a problem's backward steps can split their noise: of the paper's underdamped methods, in the
-// convention in which it is known how.
-func splits(p *problem.Problem) bool {
-	m, err := langevin.ParseMethod(p.Process.Method)
-	return err == nil && m.Underdamped() && p.Convention == langevin.Reference.String()
 }

@@ -477,7 +477,7 @@ func (g *Group) pictures(page *figure.Report) (notes []string) {
 				continue
 			}
 			shown++
-			page.Figures = append(page.Figures, figure.FigureRef{Row: k == 0, SVG: svg,
+			page.Figures = append(page.Figures, figure.FigureRef{Row: k == 0 && len(g.Lines) > 1, SVG: svg,
 				Title: strings.ReplaceAll(name, "-", " ") + ": " + p.line})
 		}
 	}

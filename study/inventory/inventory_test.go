@@ -137,10 +137,11 @@ func TestDistance(t *testing.T) {
 		testkit.OK(t, f.ReadJSON(run.ManifestFile, &m))
 		v := map[string]any{"config_sha256": strings.Join(append(of, m.Config)[:1], ""), "updates": updates, "epoch": 5,
 			"observed": map[string]any{"metric": "of numbers", "full": 0.75, "floor": 0.5},
-			"verdict":  map[string]any{"good": updates == 9, "findings": []any{}},
+			"verdict":  verdict.Verdict{Grade: verdict.Good},
 			"jsd":      map[string]any{"metric": "JSD", "full": 0.25, "floor": 0.125}}
 		if updates != 9 {
-			v["verdict"].(map[string]any)["findings"] = []any{map[string]any{"code": "walls", "says": "too few there"}}
+			v["verdict"] = verdict.Verdict{Grade: verdict.NotGood, Findings: []verdict.Finding{
+				{Code: "walls", Severity: verdict.Fault, Says: "too few there"}}}
 		}
 		data := testkit.Must(json.Marshal(v))
 		write(t, f.Path(run.EvaluationFile), data)

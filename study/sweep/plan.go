@@ -505,7 +505,7 @@ func (l *looker) unit(c *Cell, p *problem.Problem) (*work.Unit, error) {
 		bare.SetFile(key, "")
 	}
 	t.Problem = string(bare.Resolved())
-	for _, g := range p.Written() {
+	for _, g := range p.Written(p.Resolved()) {
 		t.Written = append(t.Written, g.Key)
 	}
 	raw, err := json.Marshal(t)

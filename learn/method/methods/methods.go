@@ -55,9 +55,5 @@ func New(c method.Config) (method.Method, error) {
 	if !ok {
 		panic(fmt.Sprintf("methods: there is no method %q", c.Name))
 	}
-	var err error
-	if c.Options, err = c.Options.Resolve(k.Name, k.Options); err != nil {
-		return nil, err
-	}
-	return k.New(c)
+	return k.Make(c)
 }

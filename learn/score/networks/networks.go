@@ -34,12 +34,6 @@ func Of(name string) (score.Kind, bool) {
 	return score.Kind{}, false
 }
 
-// Refers reports whether the network of a name reads a reference.
-func Refers(kind string) bool {
-	k, _ := Of(kind)
-	return k.Refers
-}
-
 // A KindError says that there is no network of a name, or none for the points.
 type KindError struct{ Kind, Want string }
 
@@ -56,7 +50,10 @@ func (e *UnitError) Error() string {
 
 // resolve returns the kind that c names, and c with every number given.
 func resolve(c score.Config) (score.Kind, score.Config, error) {
-	k, ok := Of(c.Kind)
+	k, ok := c.Row, true
+	if k.New == nil {
+		k, ok = Of(c.Kind)
+	}
 	if !ok {
 		return k, c, &KindError{c.Kind, "one of " + strings.Join(Names(), ", ")}
 	}
