@@ -185,7 +185,8 @@ def beside(a, folder, urdf):
         v, p = pair.split(","), list(plan)
         at = lambda values: ",".join(f"{x}:{x}" for x in values)
         p = [x for x in p if not x.startswith(("--starts", "--goals", "--near"))] + [
-            "--starts=" + at(v[:3]), "--goals=" + at(v[3:]), "--force", "--workers", "1"]
+            "--starts=" + at(v[:3]), "--goals=" + at(v[3:]), "--force", "--workers", "1",
+            "--seed", str(1 + len(got[to]))]
         p += [plan[near]] if start is None else ["--near=" + ",".join(map(repr, map(float, start))), "--sd=1e-9"]
         p[p.index("-n") + 1], p[p.index("-o") + 1] = str(n), "beside.npy"
         _, cpu = run(folder, a.landing, *p)
