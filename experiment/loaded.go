@@ -10,6 +10,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"io/fs"
 	"slices"
 	"strings"
 	"time"
@@ -201,6 +202,9 @@ func readData(ctx context.Context, p *problem.Problem, kind domain.Kind, set con
 		err = badData(dataName(p, data), "it has %d point; expected at least 2", data.N)
 	case err == nil:
 		err = cmp.Or(Ordered(p, set, data.Names, dataName(p, data)), sized(dataName(p, data), data))
+	case errors.Is(err, fs.ErrNotExist) && p.Data.Kind == "trajectory":
+		err = badData("", "%v; landing make arm plans motions: the comments of a drafted problem have the command",
+			err)
 	case fault.KindOf(err) == fault.Failure:
 		err = badData("", "%v", err) // a damaged file; the reader names it
 	}

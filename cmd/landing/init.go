@@ -106,7 +106,7 @@ func runInit(ctx context.Context, a *app, o *initOptions, args []string) (answer
 	o.Path, o.Folder = args[0], filepath.Dir(o.out)
 	d, err := parallel.Until(ctx, func() (*draft.Draft, error) {
 		if strings.EqualFold(filepath.Ext(o.Path), ".urdf") {
-			a.out.say("covering the links by spheres, then planning motions to find a posture to start in")
+			a.out.say("covering the links by spheres, then planning motions to find a posture to start in: up to 10 s")
 			return draft.Robot(o.Options, o.out)
 		}
 		return draft.New(o.Options)

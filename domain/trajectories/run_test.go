@@ -130,9 +130,9 @@ func TestFinisher(t *testing.T) {
 		}
 	}
 	ragged := passing(t, 12)
-	x = ragged.straight([2]float64{0, 0}, [2]float64{1, 1})
+	x = ragged.straight([2]float64{0, 1}, [2]float64{1, 1})
 	for l := 1; l < 11; l++ {
-		copy(x[l*4:], ragged.straight([2]float64{float64(l)/11 + 0.1*float64(l%2), 1}, [2]float64{})[:4])
+		copy(x[l*4:], ragged.straight([2]float64{float64(l)/11 + 0.1*float64(l%2) - 0.05, 1}, [2]float64{})[:4])
 	}
 	q := make([]float64, 24)
 	ragged.joints(q, x)
@@ -142,6 +142,19 @@ func TestFinisher(t *testing.T) {
 		if after := roughness(q, 2); after > before/3 {
 			t.Errorf("roughness %g after %g", after, before)
 		}
+	}
+	bent, off := passing(t, 16), 0.0 // a slow bend stays: no motion is pulled towards what it goes around
+	bend := func(l int) float64 { return 0.8 * math.Sin(math.Pi*float64(l)/15) }
+	x = nil
+	for l := range 16 {
+		x = append(x, bent.straight([2]float64{float64(l) / 15, bend(l)}, [2]float64{})[:4]...)
+	}
+	bent.finisher()()(t.Context(), x, 1, 1)
+	for l := range 16 {
+		off = max(off, math.Abs(math.Atan2(x[l*4+3], x[l*4+1])-bend(l)))
+	}
+	if off > 0.003 {
+		t.Errorf("a slow bend is %g off", off)
 	}
 }
 

@@ -68,31 +68,35 @@ func Robot(o Options, out string) (*Draft, error) {
 			text.Counted(c.Spheres, "sphere", "spheres"), what, 1000*c.Excess)
 	}
 	if len(arm.Spheres) == 0 {
-		d.note("no link has a volume: obstacles are kept from the origins of links alone")
+		d.note("no link has a volume: obstacles are kept from the origins of links alone; " +
+			"set.spheres gives links a volume")
 	}
-	err = d.compose(arm, o, out, said, true)
-	if err != nil { // the ball is in what never moves
-		err = d.compose(arm, o, out, said, false)
+	// A stout arm finds no way around a large ball. The ball may lie in what never moves.
+	for _, share := range []float64{1, 0.5, 0} {
+		if ok, err := d.compose(arm, o, out, said, share); ok || share == 0 {
+			return d, err
+		}
 	}
-	return d, err
+	return d, nil
 }
 
-// compose writes the problem file, with the example of an obstacle or without, and the next commands.
-func (d *Draft) compose(arm *robot.Arm, o Options, out, said string, ball bool) error {
+// compose writes the problem file, with a ball as the example of an obstacle, and the next commands. The ball's share
+// of its largest radius is 0 where it stays a comment. It returns false if the planner finds no motions past it.
+func (d *Draft) compose(arm *robot.Arm, o Options, out, said string, share float64) (bool, error) {
 	data, tip := d.Name+".npy", arm.Joints[len(arm.Joints)-1].Link
-	lines, boxes := surroundings(arm, ball)
+	lines, boxes := surroundings(arm, share)
 	body := fmt.Sprintf("name: %s\n\ndata: {kind: trajectory, path: %s}\n\nset:\n  kind: arm\n  urdf: %s\n  base: %s\n"+
 		"  tip: %s\n  waypoints: 16\n", strconv.Quote(d.Name), strconv.Quote(data),
 		strconv.Quote(pathFrom(o.Folder, o.Path)), strconv.Quote(arm.Base), strconv.Quote(tip)) +
 		strings.Join(lines, "\n") + "\n"
 	p, err := problem.Load([]byte(body), filepath.Join(o.Folder, "the draft"), "", nil)
 	if err != nil {
-		return err
+		return false, err
 	}
 	p.SetFile("set.urdf", o.Path) // the body has it from the problem's folder
 	proc, err := p.Build()
 	if err != nil {
-		return err
+		return false, err
 	}
 	flags := ""
 	for e, box := range boxes {
@@ -103,11 +107,22 @@ func (d *Draft) compose(arm *robot.Arm, o Options, out, said string, ball bool) 
 		flags += fmt.Sprintf(" --%s=%s", []string{"starts", "goals"}[e], strings.Join(ranges, ","))
 	}
 	if boxes != nil {
-		q, err := posture(proc.Set, boxes)
-		if err != nil {
+		count := 100
+		if share > 0 && share < 1 {
+			count = 25 // hard to find
+		}
+		q, err := posture(proc.Set, boxes, count)
+		switch {
+		case err != nil && share > 0:
+			return false, err
+		case err != nil:
 			d.note("the planner found no motions between the drafted places: %v", err)
-		} else {
+		default:
 			flags += " --near=" + q
+		}
+		if share == 0 {
+			d.note("the example of an obstacle stays a comment: the planner found no way past it, or it touches what " +
+				"never moves")
 		}
 		motions, _ := constraint.As[*trajectory.Set](proc.Set)
 		if o := motions.Spec().Obstacles; len(o) > 0 { // a network blurs rooms that are all alike
@@ -123,16 +138,16 @@ func (d *Draft) compose(arm *robot.Arm, o Options, out, said string, ball bool) 
 	}
 	d.YAML += comment("", "Look it over, then:") + "#   " + planning + "\n#   " + train + "\n" + body
 	d.Robot = append(d.Robot, "next       "+planning, "           "+train)
-	return nil
+	return true, nil
 }
 
 // posture returns joint values that motions are planned about: the start of a planned motion that is no longer than
 // half of them, with its joints nearest to the middle of their ranges. Motions from all postures of the arm at a place
 // differ so much that a network would need far more of them.
-func posture(set constraint.Set, boxes [][2]plan.Point3) (string, error) {
+func posture(set constraint.Set, boxes [][2]plan.Point3, count int) (string, error) {
 	motions, _ := constraint.As[*trajectory.Set](set)
 	spec := motions.Spec()
-	b := plan.Batch{Set: set, Spec: spec, Tip: spec.Tip(), Count: 100, Seed: 1, Start: boxes[0], Goal: boxes[1],
+	b := plan.Batch{Set: set, Spec: spec, Tip: spec.Tip(), Count: count, Seed: 1, Start: boxes[0], Goal: boxes[1],
 		Failing: 3, Options: plan.Options{Nodes: 1000, Segments: true, Reserve: 0.02}}
 	found, err := b.Run(context.Background(), parallel.New(runtime.NumCPU()))
 	if err != nil {
@@ -198,7 +213,7 @@ func jointLine(j *robot.Joint) (s string) {
 // surroundings writes the set's lines about places and obstacles, and where starts and goals are drawn from: to both
 // sides of a ball, at 0.6 of how far the tip gets in the direction that the arm mostly reaches. Where the tip of random
 // configurations does not fill space, joints tell start and goal.
-func surroundings(arm *robot.Arm, ball bool) (lines []string, boxes [][2]plan.Point3) {
+func surroundings(arm *robot.Arm, share float64) (lines []string, boxes [][2]plan.Point3) {
 	const draws = 2000
 	k, x, z := arm.NewKinematics(), make([]float64, arm.Dim()), make([]float64, arm.Moving())
 	q, places := make([]float64, arm.Moving()), arm.Places()
@@ -255,10 +270,10 @@ func surroundings(arm *robot.Arm, ball bool) (lines []string, boxes [][2]plan.Po
 			"  # path: [{name: down, upright: [0, 0, -1]}]  # what all way points keep: the tip's z axis points down",
 			"  obstacles:  # an example: put what stands around your robot here",
 			fmt.Sprintf("    - {name: ball, sphere: [%s, %s, %s], radius: %s}", rounded(middle[0]), rounded(middle[1]),
-				rounded(middle[2]), rounded(reach/10)),
+				rounded(middle[2]), rounded(max(share, 0.5)*reach/10)),
 			"    # - {name: table, box: [0, 0, -0.1], size: [2, 2, 0.1]}  # its top is 5 cm below the base",
 			"  margin: " + rounded(reach/100) + "  # m", "  clearance: segments  # kept between way points too"}
-		for i := 3; i < len(lines) && !ball; i++ {
+		for i := 3; i < len(lines) && share == 0; i++ {
 			lines[i] = "  #" + lines[i][1:]
 		}
 	}

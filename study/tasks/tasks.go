@@ -422,7 +422,7 @@ func (g *generation) asked(r *experiment.Run, given string) (*experiment.Conditi
 		return r.Conditions(g.Condition)
 	case r.Condition != nil:
 		return nil, fault.Errorf(fault.Config, "", "the run has a condition: expected --condition with values of %s, "+
-			"or a file with a row for each", strings.Join(r.Condition.Names, ", "))
+			"or a file with a row for each (of an arm also --start and --goal)", strings.Join(r.Condition.Names, ", "))
 	}
 	return nil, nil
 }

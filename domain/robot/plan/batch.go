@@ -104,10 +104,7 @@ func (b *Batch) Run(ctx context.Context, pool *parallel.Pool) (*Paths, error) {
 		}
 		want := b.Count/len(modes) + min(1, max(0, b.Count%len(modes)-k))
 		for have, next := 0, 0; have < want; {
-			n := want - have
-			if out.Queries == 0 {
-				n = min(n, trial)
-			}
+			n := min(want-have, max(trial, out.Queries)) // as many again: a batch that fails ends soon
 			results := make([]result, n)
 			pool.Do(n, func(worker, i int) {
 				if ctx.Err() == nil {

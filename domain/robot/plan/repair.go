@@ -34,12 +34,14 @@ func (pl *Planner) Off(q []float64) float64 {
 	return by
 }
 
-// Relax moves each waypoint but the ends half the way to the middle of its neighbours, on Σ. It does so where the
-// waypoint keeps the margin and the least room that the motion had, and touches nothing before and behind it. Without
-// that room each pass would pull motions a millimetre nearer to obstacles than the law that they are drawn from. If
-// a motion is kept before Relax, by keeps, it is so after each move.
+// Relax takes away what changes from waypoint to waypoint. Each pass moves the waypoints but the ends to where a
+// filter puts them (Taubin, A signal processing approach to fair surface design, 1995): half the way to the middle of
+// their neighbours, then a little more of it back, twice. Slow bends of a motion pass it as they are: the middle of
+// neighbours alone would pull motions towards the obstacles that they go around. A waypoint moves on Σ, where it keeps
+// the margin and the least room that the motion had, and touches nothing before and behind it. If a motion is kept
+// before Relax, by keeps, it is so after each move.
 func (pl *Planner) Relax(q []float64, passes int, keeps func(q []float64) bool) {
-	n, mid, kept := pl.m, make([]float64, pl.m), keeps(q)
+	n, to, had, kept := pl.m, make([]float64, len(q)), make([]float64, len(q)), keeps(q)
 	keep := pl.keep
 	defer func() { pl.keep = keep }()
 	pl.keep = 0 // of clear
@@ -48,11 +50,15 @@ func (pl *Planner) Relax(q []float64, passes int, keeps func(q []float64) bool) 
 		least = min(least, pl.roomAt(q[at:at+n]))
 	}
 	for range passes {
-		for at := n; at < len(q)-n; at += n {
-			before, now, next := q[at-n:at], q[at:at+n], q[at+n:at+2*n]
-			for j := range mid {
-				mid[j] = now[j]/2 + (before[j]+next[j])/4
+		copy(to, q)
+		for _, share := range [...]float64{0.5, -0.53, 0.5, -0.53} {
+			copy(had, to)
+			for i := n; i < len(q)-n; i++ {
+				to[i] += share * ((had[i-n]+had[i+n])/2 - had[i])
 			}
+		}
+		for at := n; at < len(q)-n; at += n {
+			before, now, next, mid := q[at-n:at], q[at:at+n], q[at+n:at+2*n], to[at:at+n]
 			if pl.Onto(mid) && pl.roomAt(mid) >= max(least, pl.p.Margin) && pl.clear(before, mid) &&
 				pl.clear(mid, next) {
 				for j := range mid {

@@ -244,6 +244,19 @@ func (d *document) note(format string, v ...any) {
 	d.notes = append(d.notes, fmt.Sprintf(format, v...))
 }
 
+// alike notes something that joints have in common: one note lists them.
+func (d *document) alike(note, format string, v ...any) {
+	begins, ends, _ := strings.Cut(note, "%s")
+	item := fmt.Sprintf(format, v...)
+	for i, had := range d.notes {
+		if strings.HasPrefix(had, begins) && strings.HasSuffix(had, ends) {
+			d.notes[i] = strings.TrimSuffix(had, ends) + ", " + item + ends
+			return
+		}
+	}
+	d.note("%s", begins+item+ends)
+}
+
 func (d *document) joint(j *joint) (out robot.Joint, err error) {
 	if j.fault != nil {
 		return out, j.fault
@@ -287,20 +300,20 @@ func (d *document) joint(j *joint) (out robot.Joint, err error) {
 			d.note("joint %q has limits %.6g to %.6g: they look like degrees where radians are expected", j.name,
 				j.lower, j.upper)
 		case turns && wide > 2*math.Pi+1e-3:
-			d.note("joint %q may turn by %.4g rad, more than a whole turn: its cosine and sine do not say which",
-				j.name, wide)
+			d.alike("more than a whole turn: %s. The set has cosines and sines of joints, so the whole turns are "+
+				"chosen when a motion is written", "%s (%.4g rad)", brief(j.name), wide)
 		}
 	}
 	if j.soft && (j.softLower > j.lower+1e-6 || j.softUpper < j.upper-1e-6) {
-		d.note("joint %q has soft limits %.6g to %.6g (safety_controller), which are not kept: its limits are", j.name,
-			j.softLower, j.softUpper)
+		d.alike("soft limits (safety_controller) are not kept, the wider limits are: %s", "%s %.6g to %.6g",
+			brief(j.name), j.softLower, j.softUpper)
 	}
 	if j.velocity >= most { // as Write says it
 		out.Velocity = math.Inf(1)
 	}
 	if j.velocity == 0 {
 		out.Velocity = math.Inf(1)
-		d.note("joint %q: velocity=0 is taken as no limit", j.name)
+		d.alike("velocity=0 is taken as no limit: %s", "%s", brief(j.name))
 	}
 	return out, nil
 }

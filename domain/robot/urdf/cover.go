@@ -248,23 +248,33 @@ func coverMesh(m *mesh.Mesh, most int, excess float64) (out []robot.Sphere, ε f
 			depth[k], far[k][i] = min(depth[k], d), float32(d)
 		}
 	}
+	open, held := make([]int, 0, len(shell)), make([]int, len(centres)) // held: of open, when last counted
 	for ε = max(excess-2*reach, reach/4); ; ε *= 1.2 {
-		open := make([]int, len(shell))
-		for i := range open {
-			open[i] = i
+		open = open[:0]
+		for i := range shell {
+			open = append(open, i)
+		}
+		for k := range held {
+			held[k] = len(shell)
 		}
 		for out = out[:0]; len(open) > 0 && len(out) < most; {
 			best, holds := 0, -1
 			for k := range centres {
+				if held[k] <= holds { // it holds no more than when it was last seen
+					continue
+				}
 				n, r := 0, float32(depth[k]+ε)
 				for _, i := range open {
 					if far[k][i] <= r {
 						n++
 					}
 				}
-				if n > holds {
+				if held[k] = n; n > holds {
 					best, holds = k, n
 				}
+			}
+			if holds*(most-len(out)) < len(open) {
+				break // each next one holds no more than this one
 			}
 			r := float32(depth[best] + ε)
 			open = slices.DeleteFunc(open, func(i int) bool { return far[best][i] <= r })

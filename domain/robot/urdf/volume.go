@@ -160,8 +160,11 @@ func (t *tree) volume(a *robot.Arm, base int, o Options) error {
 	if len(loose) > 0 {
 		t.note("the volume leaves out %s, which other joints than the chain's move", list(loose))
 	}
-	if len(a.Spheres) == 0 {
-		t.note("the arm has no volume: no collision shape but meshes on its links")
+	if what := "no collision shape but meshes on its links"; len(a.Spheres) == 0 {
+		if len(meshes) == 0 {
+			what = "no link that moves has a <collision> shape"
+		}
+		t.note("the arm has no volume: %s", what)
 	}
 	return nil
 }

@@ -79,7 +79,7 @@ def by_ompl(arm, solids, pairs):
         bounds.setLow(k, float(low[k]))
         bounds.setHigh(k, float(high[k]))
     space.setBounds(bounds)
-    q, took, found, calls = arm.full.copy(), [], 0, 0
+    q, took, found, calls, ways = arm.full.copy(), [], 0, 0, []
 
     def free(state):
         nonlocal calls
@@ -106,7 +106,9 @@ def by_ompl(arm, solids, pairs):
             setup.simplifySolution()
             found += 1
         took.append(1e3 * (time.process_time() - before))
-    return np.array(took), found, calls / len(pairs)
+        if solved and setup.haveExactSolutionPath():
+            ways.append(np.array([[s[k] for k in range(n)] for s in setup.getSolutionPath().getStates()]))
+    return np.array(took), found, calls / len(pairs), ways
 
 
 def asked(folder, urdf, **more):
@@ -149,7 +151,7 @@ def rivals(a, folder, urdf):
     arm.place(np.zeros(len(arm.turning)))
     names = [arm.model.names[j] for j in arm.turning]
     ends = lambda m: [[p["positions"][m["joint_names"].index(k)] for k in names] for p in (m["points"][0], m["points"][-1])]
-    took, found, calls = by_ompl(arm, Solids(arm, bodies, [("sphere", numbers(b, 4)) for b in balls], margin),
+    took, found, calls, _ = by_ompl(arm, Solids(arm, bodies, [("sphere", numbers(b, 4)) for b in balls], margin),
                                  [ends(m) for m in messages[::3]])
     plan = planning(folder)
     plan[plan.index("-n") + 1], plan[plan.index("-o") + 1] = "300", "planned.npy"
@@ -159,6 +161,75 @@ def rivals(a, folder, urdf):
     print(f"| landing make arm | {record['paths']} of {record['queries']} | {1e3 * planned / record['paths']:.1f} mean |")
     print(f"| OMPL, no motion in time | {found} of {len(took)} | {took.mean():.1f} mean, {np.median(took):.1f} median, "
           f"{np.quantile(took, 0.99):.1f} p99; {calls:.0f} states looked at |")
+
+
+def evenly(way, n):
+    """n configurations at even distances along a way."""
+    along = np.concatenate([[0], np.cumsum(np.linalg.norm(np.diff(way, axis=0), axis=1))])
+    return np.stack([np.interp(np.linspace(0, along[-1], n), along, v) for v in way.T], 1)
+
+
+def beside(a, folder, urdf):
+    base, tip, balls, margin, bodies = problem(folder)
+    arm, ball = Arm(urdf, base, tip), numbers(balls[0], 4)
+    arm.place(np.zeros(len(arm.turning)))
+    solids = Solids(arm, bodies, [("sphere", ball)], margin)
+    touch = Solids(arm, bodies, [("sphere", ball)])
+    made = sorted((folder / "runs").glob("*"))[-1].relative_to(folder)
+    plan, names = planning(folder), (folder / "unseen.csv").read_text().split()
+    near = next(k for k, v in enumerate(plan) if v.startswith("--near"))
+    rows = lambda f: np.unwrap(arm.angles(np.load(folder / f)[:, :16 * arm.dim].reshape(-1, 16, arm.dim)), axis=1)
+    got, cost, lone = {k: [] for k in ("samples", "planner, same posture", "planner by init", "OMPL")}, {}, {}
+
+    def planned(to, pair, start, n):
+        v, p = pair.split(","), list(plan)
+        at = lambda values: ",".join(f"{x}:{x}" for x in values)
+        p = [x for x in p if not x.startswith(("--starts", "--goals", "--near"))] + [
+            "--starts=" + at(v[:3]), "--goals=" + at(v[3:]), "--force", "--workers", "1",
+            "--seed", str(1 + len(got[to]))]
+        p += [plan[near]] if start is None else ["--near=" + ",".join(map(repr, map(float, start))), "--sd=1e-9"]
+        p[p.index("-n") + 1], p[p.index("-o") + 1] = str(n), "beside.npy"
+        _, cpu = run(folder, a.landing, *p)
+        cost[to] = cost.get(to, 0) + cpu
+        lone.setdefault(to, []).append(json.loads((folder / "beside.json").read_text())["queries"])
+        got[to].extend(rows("beside.npy"))
+
+    for block in range(1, len(names), 20):
+        (folder / "block.csv").write_text("\n".join([names[0]] + names[block:block + 20]) + "\n")
+        _, cpu = run(folder, a.landing, "generate", made, "--condition", "block.csv", "-n", 3, "-o", "beside.npy", "--force",
+                     "--workers", 1)
+        cost["samples"] = cost.get("samples", 0) + cpu
+        drawn = rows("beside.npy")
+        got["samples"].extend(drawn)
+        for i, pair in enumerate(names[block:block + 20]):
+            for k in range(3):
+                planned("planner, same posture", pair, drawn[3 * i + k][0], 1)
+            planned("planner by init", pair, None, 3)
+        took, _, _, ways = by_ompl(arm, solids, [(q[0], q[-1]) for q in drawn])
+        cost["OMPL"] = cost.get("OMPL", 0) + took.sum() / 1e3
+        got["OMPL"].extend(evenly(w, 16) for w in ways)
+    got["data"] = list(rows(next(p for p in plan if p.endswith(".npy")))[:300])
+
+    def numbers_of(q):
+        steps = np.diff(q, axis=0)
+        around, least = [], np.inf
+        for k in q:
+            arm.place(k)
+            around.append(arm.pose(arm.tip).translation[:2] - ball[:2])
+            least = min(least, touch())
+        turn = np.diff(np.unwrap(np.arctan2(*np.array(around).T[::-1])))
+        return np.linalg.norm(steps, axis=1).sum(), np.sqrt((np.diff(steps, axis=0)**2).mean()), turn.sum() > 0, 100 * least
+
+    spread = lambda q: np.median([np.mean([np.linalg.norm(q[i + j] - q[i + k]) / 4 for j, k in ((0, 1), (0, 2), (1, 2))])
+                                  for i in range(0, len(q) - 2, 3)])
+    print(f"\n{folder.name}:\n\n| who | motions, queries | processor ms a motion | joint length, rad | change of step | right of the "
+          "ball | room, cm | apart, same ends, rad |\n| --- | --- | --- | --- | --- | --- | --- | --- |")
+    for who, q in got.items():
+        v = np.array([numbers_of(k) for k in q])
+        asked = sum(lone[who]) if who in lone else 300
+        print(f"| {who} | {len(q)}, {asked} | {1e3 * cost.get(who, 0) / len(q):.1f} | {np.median(v[:, 0]):.3f} | "
+              f"{np.median(v[:, 1]):.4f} | {v[:, 2].mean():.3f} | {np.median(v[:, 3]):.1f} | "
+              + ("" if who == "data" else f"{spread(q):.3f}") + " |", flush=True)
 
 
 def main():
