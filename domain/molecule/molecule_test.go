@@ -1,7 +1,6 @@
 package molecule
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"reflect"
@@ -29,28 +28,6 @@ func dipeptide() *Molecule {
 
 func TestSelect(t *testing.T) {
 	m := dipeptide()
-	for ref, want := range map[string]int{
-		"0": 0, "9": 9, " 3 ": 3, "CA": 4, "ca": 4, "CH3": 0, "ALA:C": 6, "ALA2:C": 6, "2:C": 6, "A:ALA2:C": 6,
-		"A:2:C": 6, "ACE:C": 1, "nme3:c": 9, "NME:N": 8,
-	} {
-		if got, err := m.Select(ref); err != nil || got != want {
-			t.Errorf("%s: %d, %v; want %d", ref, got, err, want)
-		}
-	}
-	for ref, want := range map[string]string{
-		"C":       `"C" fits 3 atoms: 1 (ACE1:C), 6 (ALA2:C), 9 (NME3:C); name one`,
-		"10":      "there is no atom 10, expected an index from 0 to 9",
-		"-1":      "there is no atom -1",
-		"ALA:CD":  `"ALA:CD" fits no atom; the nearest names are ALA2:`,
-		"B:ALA:C": `"B:ALA:C" fits no atom`,
-		"ALA3:C":  `fits no atom; the nearest names are ALA2:C`,
-		"":        "fits no atom",
-		"A:B:C:D": "fits no atom",
-		":C":      "fits no atom",
-	} {
-		_, err := m.Select(ref)
-		testkit.Refused(t, err, want, ref)
-	}
 	testkit.Refused(t, testkit.Err(Anonymous(4).Select("CA")), "have no names", "no names")
 	if got, err := m.SelectAll([]string{"ACE:C", "3", "CA", "ALA:C"}); err != nil || !slices.Equal(got,
 		[]int{1, 3, 4, 6}) {
@@ -97,26 +74,6 @@ func TestFromNames(t *testing.T) {
 	}
 	if elements != "C C N C C Cl C H  " || m.Atoms[3].Chain != "A" || m.Atoms[3].ResidueNumber != 2 {
 		t.Errorf("elements %q, %+v", elements, m.Atoms)
-	}
-	for name, want := range map[string]string{"CH3 CH3": "atom 1 is called \"CH3\", expected a name that atom 0 " +
-		"has not", "A:B:C:D": "expected a name such as CA", "2:CA": "expected a name", "C 17": "expected a name",
-		"ALA2:": "expected a name"} {
-		var e *NameError
-		if _, err := FromNames(strings.Fields(name)); !errors.As(err, &e) || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %q", name, err, want)
-		}
-	}
-}
-
-// A list of atoms in a message is never long.
-func TestSelectSeveral(t *testing.T) {
-	m := Anonymous(100)
-	for i := range m.Atoms {
-		m.Atoms[i].Name = "C"
-	}
-	if _, err := m.Select("C"); !strings.Contains(err.Error(), "fits 100 atoms") ||
-		!strings.Contains(err.Error(), "7 (7) and 92 more") {
-		t.Errorf("got %v", err)
 	}
 }
 
