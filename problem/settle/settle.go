@@ -277,7 +277,7 @@ func unjudged(rows, batch int) int {
 	return max(1, max(fewestUpdates, rows)/each)
 }
 
-// ends returns what ends a training of so many rows, that takes `paths` of them at a time, or all if that is 0:
+// ends returns what ends a training on that many rows, which takes `paths` of them at a time, or all if that is 0:
 // held-out losses, or a number of epochs if there are too few validation rows to judge by. steps is the number of steps
 // of a path. The user alone sets a time (budget); the note says what it may do.
 func ends(c train.Config, rows, paths, held, steps int, budget bool) (chosen []choose.Choice, note string) {
