@@ -20,6 +20,7 @@ import (
 	"github.com/landing-diffusion/landing/internal/dense"
 	"github.com/landing-diffusion/landing/internal/text"
 	"github.com/landing-diffusion/landing/judge/metric"
+	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/langevin/evidence"
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/problem/check"
@@ -51,16 +52,16 @@ func checkFeasible(ctx context.Context, p *problem.Problem, set constraint.Set, 
 }
 
 // remarks says what of data that can be learned is odd, after what was remarked of its rows.
-func remarks(p *problem.Problem, set constraint.Set, data *dataset.Points, rows string) (out []string) {
-	if k, ok := kinds.WithEnds(set); ok && k.Data != p.Data.Kind {
+func remarks(p *problem.Problem, proc *langevin.Process, data *dataset.Points, rows string) (out []string) {
+	if k, ok := kinds.WithEnds(proc.Set); ok && k.Data != p.Data.Kind {
 		out = append(out, fmt.Sprintf("data.kind is %s, so that samples are compared, drawn "+
 			"and written as plain numbers; data.kind=%s knows what the set's are", p.Data.Kind, k.Data))
 	}
 	if rows != "" {
 		out = append(out, rows)
 	}
-	_, angles := seams(p, set, data)
-	for _, remark := range []string{onEdges(set, data), atOnePoint(data), angles} {
+	_, angles := seams(p, proc.Set, data)
+	for _, remark := range []string{onEdges(proc.Walked(), data), atOnePoint(data), angles} {
 		if remark != "" {
 			out = append(out, dataName(p, data)+": "+remark)
 		}

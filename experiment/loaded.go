@@ -116,7 +116,7 @@ func load(ctx context.Context, p *problem.Problem, pool *parallel.Pool, report f
 	if err != nil {
 		return nil, err
 	}
-	odd := remarks(p, proc.Set, data, remark)
+	odd := remarks(p, proc, data, remark)
 	l := &Loaded{Data: data, Split: dataset.RandomSplit(data.N, p.Data.SplitSeed), Pool: pool}
 	l.TrainRows, l.ValRows = data.Rows(l.Split.Train), data.Rows(l.Split.Val)
 	if l.Learned = l.TrainRows; p.Data.Train != "" {

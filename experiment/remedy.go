@@ -75,7 +75,7 @@ func (m *remedies) of(c verdict.Code, v *judge.Evaluation) *verdict.Remedy {
 			return m.draw("process.walls=" + langevin.ElasticWalls.String())
 		case m.redrawn():
 			return m.own()
-		case onEdges(r.Process.Set, r.Data) != "": // no setting helps
+		case onEdges(r.Process.Walked(), r.Data) != "": // no setting helps
 			return m.check()
 		}
 		return m.train(steps)

@@ -146,6 +146,7 @@ func TestLimitsOfProcesses(t *testing.T) {
 		{"Repulsion", OLLA, func(p *Process) { p.Repulsion = inf }},
 		{"", OLLA, func(p *Process) { p.Walls = PaperWalls }},
 		{"Walls", OLLA, func(p *Process) { p.Walls = LateWalls + 1 }},
+		{"Walls", OLLA, func(p *Process) { p.Walls, p.NoTerminal = LateWalls, true }},
 		{"Walls", OLLA, func(p *Process) { p.Walls = -1 }},
 		{"Landing.Rate", OLLA, func(p *Process) { p.Landing.Rate = nan }},
 		{"Landing.Rate", OLLA, func(p *Process) { p.Landing.Rate = 0 }},

@@ -157,6 +157,8 @@ func (p *Process) Validate() error {
 		return &ConfigError{"Repulsion", p.Repulsion, "ε ≥ 0"}
 	case p.Walls < ElasticWalls || p.Walls > LateWalls:
 		return &ConfigError{"Walls", int(p.Walls), "ElasticWalls, PaperWalls or LateWalls"}
+	case p.Walls == LateWalls && p.NoTerminal:
+		return &ConfigError{"Walls", p.Walls.String(), "elastic or paper: late walls need the projection at the end"}
 	case p.Split && (!p.Method.Underdamped() || p.Convention != Reference):
 		return &ConfigError{"Split", true, "false: ULLA and ULLA-P in the reference convention have noise to split"}
 	}

@@ -138,7 +138,8 @@ func assemble(p *Problem, set constraint.Set) (proc *langevin.Process, err error
 	proc.Convention, _ = langevin.ParseConvention(p.Convention) // one of its words
 	if w := p.Process.Walls; w != "" {
 		proc.Walls, _ = langevin.ParseWalls(w)
-	} else if set.Capabilities().Open != nil && p.Left(KeyProcessWalls) {
+	} else if open := set.Capabilities().Open; open != nil && p.Left(KeyProcessWalls) && p.MethodKind.Forward != nil &&
+		!proc.NoTerminal && !proc.Method.Projected() {
 		proc.Walls = langevin.LateWalls
 	}
 	if proc.Potential, err = potential(p, p.Condition.Columns, set.Dim()); err != nil {

@@ -312,7 +312,8 @@ func TestWallsOfRings(t *testing.T) {
 		walked int // components that paths keep to: 9 circles, and 2 ends of the range of a bond
 	}{"seed=1": {langevin.LateWalls, 9}, "process.walls=late": {langevin.LateWalls, 9},
 		"process.walls=elastic": {langevin.ElasticWalls, 11}, "defaults=fixed": {langevin.ElasticWalls, 11},
-		"process.method=ULLA-P": {langevin.LateWalls, 11}, "process.walls=paper": {langevin.PaperWalls, 11}} {
+		"process.method=ULLA-P": {langevin.ElasticWalls, 11}, "process.walls=paper": {langevin.PaperWalls, 11},
+		"process.terminal_projection=false": {langevin.ElasticWalls, 11}} {
 		p := testkit.Must(Load([]byte(ring), "mine.yaml", "", ParseSettings(setting, "potential={kind: quadratic}")))
 		proc := testkit.Must(p.Build())
 		if n := len(constraint.Components(proc.Walked())); proc.Walls != want.walls || n != want.walked {

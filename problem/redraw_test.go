@@ -106,6 +106,7 @@ func TestRedrawRefuses(t *testing.T) {
 		{sphere, "process.walls=paper", "it changes nothing: the set has no inequalities"},
 		{sphere, "process.steps", "setting is"},
 		{cap, "process.repulsion=0.1", "it changes nothing: walls are elastic; add --set process.walls=paper"},
+		{cap, "process.walls=late", "it changes nothing: the set closes no ring"},
 		{"set: {kind: sphere, dim: 3}\nprocess: {method: OLLA-P}\n", "process.terminal_projection=false",
 			"it changes nothing: OLLA-P projects at every step"},
 	} {

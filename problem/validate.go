@@ -350,6 +350,8 @@ func noEffect(p *Problem, key string, proc *langevin.Process) (why, by string) {
 		return kind.Name + " takes no steps on the set", KeyProcessMethod
 	case (key == KeyProcessWalls || key == KeyProcessRepulsion) && len(proc.Set.Inequalities()) == 0:
 		return "the set has no inequalities", "set"
+	case key == KeyProcessWalls && proc.Walls == langevin.LateWalls && proc.Set.Capabilities().Open == nil:
+		return "the set closes no ring", "set"
 	case key == KeyProcessRepulsion && proc.Elastic():
 		return "walls are elastic; add --set process.walls=paper", KeyProcessWalls
 	case proc.Method.Projected() && slices.Contains([]string{KeyProcessLandingMode, KeyProcessLandingRate,

@@ -37,13 +37,13 @@ if ! [ -e "$home/complete" ]; then
 fi
 # Programs that read files of molecules, and checkers of types; without them tests are skipped. Larger ones, such as
 # torch, arviz, pandas and polars: LANDING_PYTHON_PACKAGES.
-if ! [ -e "$home/programs-2" ]; then
-  for group in "rdkit biopython" "mypy pyright[nodejs]"; do
+if ! [ -e "$home/programs-3" ]; then
+  for group in "rdkit biopython" tensorboard "mypy pyright[nodejs]"; do
     # shellcheck disable=SC2086 # a list
     timeout 200 "$home/bin/python" -m pip install -q --disable-pip-version-check --retries 1 --only-binary :all: \
       "numpy${LANDING_NUMPY:-}" $group || echo "python: pip cannot install $group"
   done
-  touch "$home/programs-2"
+  touch "$home/programs-3"
 fi
 
 work=$(mktemp -d)

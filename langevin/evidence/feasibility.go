@@ -135,7 +135,7 @@ func (f *Feasibility) Beyond(limit float64) (first, worst, rows int) {
 // OnWalls returns how many rows of data, n×d, lie on the edge of each inequality, and how many rows it looked at. A row
 // lies on the edge if its first-order distance is at most 10⁻¹⁰ of the spread of a coordinate. A law with a density on
 // Σ has no such rows, so that no sample of a process lies there. An inequality without a gradient at a row has no edge
-// there, nor one that paths leave to their last state: rows are brought to it.
+// there.
 func OnWalls(set constraint.Set, data []float64) (on []int, looked int) {
 	const onEdge, slopesOf, most, block = 1e-10, 16, 20_000, 128
 	m, l, d := len(set.Equalities()), len(set.Inequalities()), set.Dim()
@@ -186,11 +186,8 @@ func OnWalls(set constraint.Set, data []float64) (on []int, looked int) {
 		}
 	})
 	edge := make([]float64, l)
-	if open := set.Capabilities().Open; open != nil {
-		l = len(open().Inequalities())
-	}
 	for j := range edge {
-		if edge[j] = onEdge * f.Spread * metric.Median(slopes[j]); !(edge[j] > 0) || math.IsInf(edge[j], 1) || j >= l {
+		if edge[j] = onEdge * f.Spread * metric.Median(slopes[j]); !(edge[j] > 0) || math.IsInf(edge[j], 1) {
 			edge[j] = -1
 		}
 	}

@@ -15,9 +15,9 @@ import (
 
 // peer is the other end of an engine's connection. It answers steps by losses and norms of its own, and a pull by the
 // weights that it got, half as large. told are the messages but rows, as a text each; rows come in a goroutine's time.
-func peer(conn io.ReadWriteCloser, hello string, rowsUntil int) (told, rows *[]string) {
+func peer(conn io.ReadWriteCloser, hello string, rowsUntil int) (told, rows *[]string, ended chan bool) {
 	e, steps := &Engine{conn: conn}, 0
-	told, rows = new([]string), new([]string)
+	told, rows, ended = new([]string), new([]string), make(chan bool)
 	answers := make(chan func() error, 99) // the trainer sends rows before it reads them
 	go func() {
 		for answer := range answers {
@@ -25,6 +25,7 @@ func peer(conn io.ReadWriteCloser, hello string, rowsUntil int) (told, rows *[]s
 		}
 	}()
 	go func() {
+		defer close(ended)
 		defer close(answers)
 		answers <- func() error { return e.send("hello", hello) }
 		var weights []arrayfile.Named
@@ -67,7 +68,7 @@ func peer(conn io.ReadWriteCloser, hello string, rowsUntil int) (told, rows *[]s
 			*told = append(*told, says)
 		}
 	}()
-	return told, rows
+	return told, rows, ended
 }
 
 // All that a program is sent that computes the gradients, and what the trainer makes of its answers.
@@ -82,7 +83,7 @@ func TestEngine(t *testing.T) {
 			cfg.Optimizer = Muon
 		}
 		own, other := net.Pipe()
-		told, rows := peer(other, c.hello, -1)
+		told, rows, ended := peer(other, c.hello, -1)
 		tr, _ := lossy(t, cfg, c.failed)
 		e := testkit.Must(NewEngine(own))
 		testkit.OK(t, tr.By(e, "run", "network"))
@@ -95,6 +96,7 @@ func TestEngine(t *testing.T) {
 		}
 		tr.Leave()
 		other.Close()
+		<-ended
 		testkit.Refused(t, testkit.Err(tr.Epoch(t.Context())), "the program that computes the gradients has ended")
 		testkit.Keep(t, "%q\n%q", *told, (*rows)[:tr.State.Updates])
 	}
@@ -103,11 +105,12 @@ func TestEngine(t *testing.T) {
 // An engine above rank 0 is sent its part of the rows alone.
 func TestEngineOfALaterRank(t *testing.T) {
 	own, other := net.Pipe()
-	_, rows := peer(other, "1 2 5 1 1", 6)
+	_, rows, ended := peer(other, "1 2 5 1 1", 6)
 	tr, src := lossy(t, smallConfig, 0)
 	e := testkit.Must(NewEngine(own))
 	testkit.OK(t, tr.By(e, "run", "network"))
 	err := tr.MakeRows(t.Context())
+	<-ended
 	testkit.Refused(t, err, "has ended")
 	testkit.Keep(t, "%d %d %v\n%q", src.prepared, e.Rank, err, *rows)
 	stopped, stop := context.WithCancel(t.Context())

@@ -23,7 +23,7 @@ func activity(e *Evidence) []Finding {
 	}
 	data, exact := e.share(from)
 	paths, _ := e.share(e.States(1000))
-	on, rows := evidence.OnWalls(e.Set, e.Data)
+	on, rows := evidence.OnWalls(e.Running.Walked(), e.Data)
 	var out []Finding
 	for i := e.M; i < e.C; i++ {
 		if i >= e.walls() {

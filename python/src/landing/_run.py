@@ -9,7 +9,6 @@ import math
 import os
 import re
 import shutil
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
@@ -193,9 +192,9 @@ class Run:
     def tensorboard(self, folder: str | os.PathLike[str] | None = None) -> Path:
         """Writes metrics() as events for TensorBoard into a folder (None: "tensorboard" of the run folder) and returns it.
 
-        Tags are kind/field, such as epoch/loss; the step is the epoch. Of the worst values of components it has the
-        largest. Events of earlier calls are replaced (files that end in .landing), so that a call during training shows
-        how far it is.
+        Tags are kind/field, such as epoch/loss; the step is the epoch, and the time the seconds of training. Of the
+        worst values of components it has the largest. Events of earlier calls for this run are replaced, so that a call
+        during training shows how far it is.
 
         Raises UsageError if tensorboard is not installed.
         """
@@ -206,16 +205,18 @@ class Run:
         except ImportError:
             raise UsageError("tensorboard is not installed: pip install tensorboard") from None
         to = self.path / "tensorboard" if folder is None else Path(folder)
-        for earlier in to.glob("events.out.tfevents.*.landing"):
+        metrics, ending, clock = self.metrics(), f".{self.path.name}.landing", 0.0
+        for earlier in [f for f in to.glob("events.out.tfevents.*") if f.name.endswith(ending)]:
             earlier.unlink()
-        writer = EventFileWriter(str(to), filename_suffix=".landing")
-        for metric in self.metrics():
+        writer = EventFileWriter(str(to), filename_suffix=ending)
+        for metric in metrics:
             of = dataclasses.asdict(metric)
+            clock += metric.seconds or 0 if metric.kind == "epoch" else 0
             for field in of.keys() - {"kind", "epoch"}:
                 v = max(of[field], default=None) if isinstance(of[field], list) else of[field]
                 if isinstance(v, (int, float)):
                     tag = Summary.Value(tag=f"{metric.kind}/{field}", simple_value=v)
-                    writer.add_event(Line(step=metric.epoch or 0, wall_time=time.time(), summary=Summary(value=[tag])))
+                    writer.add_event(Line(step=metric.epoch or 0, wall_time=clock, summary=Summary(value=[tag])))
         writer.close()
         return to
 

@@ -106,7 +106,7 @@ func Domain(t testing.TB, d *domain.Domain, data, samples []float64, dim int, bu
 	}
 	whole := make([]float64, len(samples)) // kernels round the last digits of samples differently
 	for i, v := range samples {
-		whole[i] = math.Round(1e6*v) / 1e6
+		whole[i] = math.Round(1e6*v)/1e6 + 0 // no −0
 	}
 	for _, ext := range []string{".csv", ".npy", ".parquet", ".pdb", ".xyz", ".sdf", ".dcd", ".xtc", ".npz", ".json"} {
 		var b bytes.Buffer
