@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -203,6 +204,21 @@ type Kept struct {
 	Fault string `json:"fault,omitempty"` // why samples are not what they should be: FailedError, ViolationError
 }
 
+// ErrEarlier is the error of an evaluation by a version whose verdicts have no grade, or whose remedies are text.
+var ErrEarlier = errors.New("its evaluation is of an earlier version; `landing report RUN` makes it anew")
+
+// UnmarshalJSON reads a kept evaluation. Errors are ErrEarlier and those of JSON.
+func (k *Kept) UnmarshalJSON(data []byte) error {
+	type plain Kept
+	k.Evaluation = &judge.Evaluation{}
+	err := json.Unmarshal(data, (*plain)(k))
+	var is *json.UnmarshalTypeError
+	if errors.As(err, &is) && strings.HasSuffix(is.Field, "findings.remedy") || err == nil && k.Verdict.Grade == "" {
+		return ErrEarlier
+	}
+	return err
+}
+
 // KeepEvaluation writes the evaluation of samples of a seed and of a network in a state to the run folder (Out), with
 // the error that came with samples or evaluation, if one did.
 func KeepEvaluation(r *Run, v *judge.Evaluation, state train.State, seed uint64, fault error) error {
@@ -224,8 +240,12 @@ func Standing(r *Run, t *Trained) (says []string) {
 		says = append(says, fmt.Sprintf("note: the training is %s: these are weights of epoch %d", state,
 			t.State.Epoch))
 	}
-	k := &Kept{Evaluation: &judge.Evaluation{}}
-	if err := r.Folder.ReadJSON(r.Out(run.EvaluationFile), k); err != nil || k.Config != r.Config ||
+	var k Kept
+	err := r.Folder.ReadJSON(r.Out(run.EvaluationFile), &k)
+	if errors.Is(err, ErrEarlier) {
+		return append(says, "note: "+ErrEarlier.Error())
+	}
+	if err != nil || k.Config != r.Config ||
 		k.Updates != t.State.Updates || k.Verdict.Grade != verdict.NotGood {
 		return says
 	}
@@ -248,13 +268,15 @@ func KeepFirst(r *Run, v *judge.Evaluation, seed uint64, fault error) {
 	}
 }
 
-// KeptEvaluation returns the evaluation that the folder keeps; nil if there is none. stale says why it is none of
-// the run with its present weights; it is empty if it is.
+// KeptEvaluation returns the evaluation that the folder keeps; nil if there is none that this version reads. stale
+// says why it is none of the run with its present weights; it is empty if it is.
 func KeptEvaluation(r *Run) (k *Kept, stale string, err error) {
-	k = &Kept{Evaluation: &judge.Evaluation{}}
+	k = new(Kept)
 	switch err := r.Folder.ReadJSON(r.Out(run.EvaluationFile), k); {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, "", nil
+	case errors.Is(err, ErrEarlier):
+		return nil, ErrEarlier.Error(), nil
 	case err != nil:
 		return nil, "", err
 	}

@@ -208,8 +208,10 @@ func TestKeptEvaluation(t *testing.T) {
 	path := f.Path(run.EvaluationFile)
 	whole := testkit.Must(os.ReadFile(path))
 	for change, want := range map[string]string{
-		`"updates": 1|"updates": 7`:                     "of weights after 7 updates, the newest have 1",
-		`"config_sha256": "|"config_sha256": "another `: "of another problem",
+		`"updates": 1|"updates": 7`:                      "of weights after 7 updates, the newest have 1",
+		`"config_sha256": "|"config_sha256": "another `:  "of another problem",
+		`"grade": "not good"|"good": false`:              ErrEarlier.Error(),
+		`"remedy": {|"remedy": "landing train", "is": {`: ErrEarlier.Error(),
 	} {
 		from, to, _ := strings.Cut(change, "|")
 		if !strings.Contains(string(whole), from) {
@@ -218,6 +220,9 @@ func TestKeptEvaluation(t *testing.T) {
 		testkit.OK(t, os.WriteFile(path, []byte(strings.Replace(string(whole), from, to, 1)), 0o666))
 		if _, stale, err := KeptEvaluation(r); err != nil || !strings.Contains(stale, want) {
 			t.Errorf("%s: %q, %v", to, stale, err)
+		}
+		if says := fmt.Sprint(Standing(r, trained)); strings.Contains(says, want) != (want == ErrEarlier.Error()) {
+			t.Errorf("%s: %s", to, says)
 		}
 	}
 	testkit.OK(t, os.WriteFile(path, whole[:len(whole)/2], 0o666))

@@ -94,8 +94,13 @@ func printRuns(w io.Writer, runs []inventory.Entry, now time.Time) {
 			far(e.Distance), judged(e.Distance), age, text.SI(float64(e.Bytes))+"B", text.Line(about))
 	}
 	for _, e := range runs {
-		if e.Why != "" && e.State != inventory.Finished {
-			fmt.Fprintf(w, "%s: %s\n", text.Shell(e.Run), text.Line(e.Why))
+		if e.State == inventory.Finished {
+			e.Why = ""
+		}
+		for _, says := range []string{e.Why, e.Note} {
+			if says != "" {
+				fmt.Fprintf(w, "%s: %s\n", text.Shell(e.Run), text.Line(says))
+			}
 		}
 	}
 }

@@ -160,10 +160,11 @@ func TestSweepShards(t *testing.T) {
 			t.Errorf("%s is written over: exit %d, %s", file, r.code, r.stderr)
 		}
 	}
-	// a run by itself: judged once, kept, and read again
+	// a run by itself: judged once, for its evaluation is of an earlier version; kept, and read again
 	run := filepath.Join("whole", "runs", "demo-ULLA-1epochs-s3")
-	testkit.OK(t, os.Remove(filepath.Join(dir, run, "evaluation.json")))
+	testkit.OK(t, os.WriteFile(filepath.Join(dir, run, "evaluation.json"), []byte(`{"verdict": {}}`), 0o600))
 	first := ok(t, dir, "compare", run, filepath.Join("whole", "runs", "demo-ULLA-1epochs-s4"), "--json")
+	testkit.Contains(t, first.stderr, "of an earlier version; `landing report RUN`")
 	testkit.Contains(t, first.stderr, "kept as evaluation.json")
 	kept := testkit.Must(os.ReadFile(filepath.Join(dir, run, "evaluation.json")))
 	again := ok(t, dir, "compare", run, filepath.Join("whole", "runs", "demo-ULLA-1epochs-s4"), "--json")

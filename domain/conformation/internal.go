@@ -25,8 +25,8 @@ import (
 //
 // So bonds of the tree keep their lengths, and stiff coordinates stay within h of m, where no hand changes and no angle
 // is straight. What is in a rigid group or has a value is left out. Conditions that this does not keep are components
-// h(X(s)) of the positions X at the point s; a bond that closes a ring has a range. With ω_a the axis of a coordinate
-// a, which goes through the atom p,
+// h(X(s)) of the positions X at the point s; a bond that closes a ring has a range, its own or ± closing.
+// With ω_a the axis of a coordinate a, which goes through the atom p,
 //
 //	∂X_j/∂a = ω_a × (X_j − X_p)   for the atoms j that a turns.
 type Internal struct {
@@ -62,7 +62,7 @@ const (
 	heat        = 0.05 // κ of angles unless given: what heat changes them by, in radians
 	rangeShare  = 0.25 // κ of a torsion's range over h
 	linear      = 0.1  // radians: angles that are nearer to a line stay as they are
-	closing     = 0.1  // Å: a bond that closes a ring may differ by so much, as the tree's bonds of a frame do
+	closing     = 0.1  // Å: a bond that closes a ring and has no range may differ by so much, as bonds of frames do
 	handedness  = 0.25 // least h of a centre's torsion in radians: a flatter one has no hand
 	trials      = 64   // points at which a condition that construction keeps holds
 )
@@ -106,7 +106,11 @@ func NewInternal(s *Set, spec Spec) (*Internal, error) {
 	if err := in.Point(in.start, s.template); err != nil {
 		return nil, err
 	}
-	spec.Conditions = slices.DeleteFunc(slices.Clone(spec.Conditions), in.keeps)
+	given := spec.Conditions
+	spec.Conditions = slices.DeleteFunc(slices.Clone(given), func(c Condition) bool {
+		return in.keeps(c) ||
+			c.Kind == Distance && c.Low == c.High && in.bonded(c.Atoms...) && slices.ContainsFunc(given, c.ranged)
+	})
 	closes, rest := spec, spec
 	closes.Conditions, rest.Conditions, closes.Apart = nil, nil, nil
 	for _, c := range spec.Conditions {
@@ -137,6 +141,12 @@ func NewInternal(s *Set, spec Spec) (*Internal, error) {
 		in.equalities = circles
 	}
 	return in, nil
+}
+
+// ranged reports whether another condition gives the distance of the same atoms a range of two ends.
+func (c *Condition) ranged(d Condition) bool {
+	return d.Kind == Distance && d.Low < d.High && !math.IsInf(d.High-d.Low, 1) &&
+		slices.Contains(d.Atoms, c.Atoms[0]) && slices.Contains(d.Atoms, c.Atoms[1])
 }
 
 // bonded reports whether each of some atoms has a bond to the next.

@@ -75,11 +75,13 @@ func TestInternal(t *testing.T) {
 		{"tree", fluoro, fluoroX, conformation.Spec{Conditions: bonds(fluoro, fluoroX,
 			on(volume, 0, inf, 3, 1, 4, 5), on(dihedral, 1.5, 2.5, 14, 5, 3, 1))}, 34, nil},
 		{"ring", ringed, ringedX, conformation.Spec{Conditions: bonds(ringed, ringedX,
-			on(distance, 1, 9, 2, 7), testkit.Must(conformation.Fixed(ringed, ringedX,
+			on(distance, 1, inf, 3, 2), on(distance, 1, 9, 2, 7), testkit.Must(conformation.Fixed(ringed, ringedX,
 				conformation.Coordinate{Kind: angle, Atoms: []int{6, 5, 0}}))),
 			Apart: []conformation.Apart{{Pairs: [][2]int{{2, 8}}, Min: 2}}}, 18,
 			[]string{"distance 2–7 ≥ 1 Å", "distance 2–7 ≤ 9 Å", "distance 2–8 ≥ 2 Å",
-				"distance 2–3 ≥ 1.57631 Å", "distance 2–3 ≤ 1.77631 Å"}},
+				"distance 2–3 ≥ 1.57631 Å", "distance 2–3 ≤ 1.77631 Å", "distance 3–2 ≥ 1 Å"}},
+		{"own range", ringed, ringedX, conformation.Spec{Conditions: bonds(ringed, ringedX,
+			on(distance, 1.6, 9, 3, 2))}, 19, []string{"distance 3–2 ≥ 1.6 Å", "distance 3–2 ≤ 9 Å"}},
 		{"rigid", ringed, ringedX, conformation.Spec{Conditions: bonds(ringed, ringedX,
 			testkit.Must(conformation.Rigid(ringed, ringedX, []int{0, 1, 2, 3, 4, 5}))...),
 			Rigid: [][]int{{0, 1, 2, 3, 4, 5}}}, 9, nil},
@@ -105,8 +107,9 @@ func TestInternal(t *testing.T) {
 			if s.Dim() != c.dim || !slices.Equal(left, c.left) {
 				t.Errorf("%d coordinates and components %q, expected %d and %q", s.Dim(), left, c.dim, c.left)
 			}
-			if open := s.Capabilities().Open; (open != nil) != (c.name == "ring") || open != nil &&
-				!slices.Equal(open().Inequalities(), left[:3]) { // the last two close the ring
+			closes := c.name == "ring" || c.name == "own range"
+			if open := s.Capabilities().Open; (open != nil) != closes || open != nil &&
+				!slices.Equal(open().Inequalities(), left[:len(left)/5*3]) { // others close the ring
 				t.Errorf("what is open of %q is not all but what closes a ring", left)
 			}
 			constrainttest.Run(t, s, constrainttest.Options{Spread: 0.3})

@@ -387,7 +387,7 @@ func (f *Folder) ReadJSON(name string, v any) error {
 		return err
 	}
 	if err := json.Unmarshal(data, v); err != nil {
-		return fault.Errorf(fault.Run, f.Path(name), "is damaged: %v", err)
+		return fault.Errorf(fault.Run, f.Path(name), "is damaged: %w", err)
 	}
 	return nil
 }

@@ -319,11 +319,18 @@ func (c *chemist) bond(k int, b molecule.Bond) {
 }
 
 // closing gives a bond that closes a ring, or an angle that it makes in a large one, the range of the rows: these are
-// no coordinates, and an error of each coordinate of the ring moves them.
+// no coordinates, and an error of each coordinate of the ring moves them. No row is at an end. A range that comes
+// within 2° of a line ends there.
 func (c *chemist) closing(key string, unit float64, atoms ...int) {
 	q := c.measure(atoms...)
-	c.add(key, "{atoms: %s, range: [%s, %s]}", c.list(atoms...), number(math.Floor(q.Least*unit)/unit),
-		number(math.Ceil(q.Most*unit)/unit))
+	const slack, line = 1e-3, 178 // in units; degrees
+	low, high := math.Floor(q.Least*unit-slack)/unit, math.Ceil(q.Most*unit+slack)/unit
+	if key == "angles" && high > line {
+		low, high = min(low, line), 180
+	} else if key == "angles" && low < 180-line {
+		low, high = 0, max(high, 180-line)
+	}
+	c.add(key, "{atoms: %s, range: [%s, %s]}", c.list(atoms...), number(low), number(high))
 }
 
 // apart returns how near atoms more than three bonds apart come, in tenths of an ångström; 0 without such atoms.

@@ -24,7 +24,7 @@ func TestChemistry(t *testing.T) {
 	testkit.OK(t, os.CopyFS(".", inputs)) // a draft names its files
 	testkit.OK(t, os.WriteFile("crown.xyz", crown, 0o666))
 	for _, o := range []Options{{Path: "amide.sdf"}, {Path: "amide.sdf", Atoms: "all"}, {Path: "ez.sdf"},
-		{Path: "alike.sdf"}, {Path: "ring.sdf"}} {
+		{Path: "alike.sdf"}, {Path: "ring.sdf"}, {Path: "ideal.sdf"}} {
 		testkit.Keep(t, "%+v", *draft(t, o).Molecule)
 	}
 	// An array has no elements: a template names them. One conformation, and another unit, are refused.

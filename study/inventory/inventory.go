@@ -182,6 +182,7 @@ type Entry struct {
 	Run     string `json:"run"` // its folder
 	State   State  `json:"state"`
 	Why     string `json:"why,omitempty"`     // of the state, where there is more to say
+	Note    string `json:"note,omitempty"`    // why its evaluation is not read
 	Problem string `json:"problem,omitempty"` // its name; empty where it cannot be read
 	Title   string `json:"title,omitempty"`
 	Method  string `json:"method,omitempty"`
@@ -358,14 +359,14 @@ func (e *Entry) state(f *run.Folder, checkpoints int) error {
 func (e *Entry) distance(f *run.Folder, m *run.Manifest, checkpoints []string) error {
 	var k experiment.Kept
 	switch err := decode(f, run.EvaluationFile, &k); {
-	case err == nil && k.Evaluation == nil:
-		return fmt.Errorf("%s is damaged: it holds no evaluation", run.EvaluationFile)
 	case err == nil:
 		e.Distance = evaluated(&k)
 		if drawn := drawnWith(m, checkpoints); k.Config != m.Config || k.Updates != drawn {
 			e.Distance.From = Stale
 		}
 		return nil
+	case errors.Is(err, experiment.ErrEarlier):
+		e.Note = experiment.ErrEarlier.Error()
 	case !errors.Is(err, fs.ErrNotExist):
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/landing-diffusion/landing/experiment"
 	"github.com/landing-diffusion/landing/experiment/run"
 	"github.com/landing-diffusion/landing/judge/metric"
 	"github.com/landing-diffusion/landing/judge/verdict"
@@ -155,6 +156,7 @@ func TestDistance(t *testing.T) {
 	for epoch, jsd := range []float64{0.5, 0.375} {
 		testkit.Must(f.AppendMetric("evaluation", epoch+1, map[string]any{"epoch": epoch + 1, "jsd": jsd}))
 	}
+	write(t, f.Path(run.EvaluationFile), []byte(`{"verdict": {"findings": [{"remedy": "landing train r"}]}}`))
 	testkit.Must(f.AppendMetric("epoch", 3, map[string]any{"loss": 1}))
 	write(t, f.Path(run.MetricsFile), append(read(t, f.Path(run.MetricsFile)), `{"kind": "evaluation", "ep`...))
 	kept(begin(t, filepath.Join(dir, "b-other"), "trained", 9, "00000009"), 9, "of another config.yaml")
@@ -177,7 +179,8 @@ func TestDistance(t *testing.T) {
 			continue
 		}
 		if want == inventory.InCourse {
-			if d.Value != 0.375 || d.Epoch != 2 || d.Grade != "" || !d.Floor.IsNaN() {
+			if d.Value != 0.375 || d.Epoch != 2 || d.Grade != "" || !d.Floor.IsNaN() ||
+				runs[i].Note != experiment.ErrEarlier.Error() {
 				t.Errorf("%s: %+v", runs[i].Run, d)
 			}
 			continue
