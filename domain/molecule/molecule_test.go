@@ -29,10 +29,7 @@ func dipeptide() *Molecule {
 func TestSelect(t *testing.T) {
 	m := dipeptide()
 	testkit.Refused(t, testkit.Err(Anonymous(4).Select("CA")), "have no names", "no names")
-	if got, err := m.SelectAll([]string{"ACE:C", "3", "CA", "ALA:C"}); err != nil || !slices.Equal(got,
-		[]int{1, 3, 4, 6}) {
-		t.Errorf("%v, %v", got, err)
-	}
+	testkit.EqualSlices(t, testkit.Must(m.SelectAll([]string{"ACE:C", "3", "CA", "ALA:C"})), []int{1, 3, 4, 6})
 	if _, err := m.SelectAll([]string{"CA", "X"}); err == nil {
 		t.Error("a name that fits none is taken")
 	}
@@ -42,9 +39,7 @@ func TestSelect(t *testing.T) {
 		{Name: "CA", Residue: "GLY", ResidueNumber: 52, Chain: "L"},
 		{Name: "CA", Residue: "GLY", ResidueNumber: 52, Chain: "H"}, {Name: "1", Residue: "X"}, {},
 	}}
-	if got, err := odd.Select("GLY52A:CA"); err != nil || got != 2 {
-		t.Errorf("insertion code: %d, %v", got, err)
-	}
+	testkit.Equal(t, testkit.Must(odd.Select("GLY52A:CA")), 2, "insertion code")
 	if got, err := odd.Select("H:52:CA"); err != nil || got != 4 {
 		t.Errorf("chain: %d, %v", got, err)
 	}
@@ -186,19 +181,4 @@ func ExampleMolecule_Select() {
 	// Output:
 	// 2 <nil>
 	// "C" fits 2 atoms: 0 (ACE1:C), 2 (ALA2:C); name one of them by its index or its residue, as in ALA2:CA
-}
-
-// Two ways from a ring's start close a ring if they do not meet before.
-func TestClosed(t *testing.T) {
-	for _, c := range []struct {
-		from  []int // by atom, the one before it on the way from 0
-		i, j  int
-		atoms []int
-	}{
-		{[]int{-1, 0, 1, 0}, 2, 3, []int{0, 1, 2, 3}},
-		{[]int{-1, 0, 0}, 1, 2, []int{0, 1, 2}},
-		{[]int{-1, -1, 4, -1, 0, -1, 4}, 2, 6, nil}, // both by atom 4
-	} {
-		testkit.EqualSlices(t, closed(c.from, 0, c.i, c.j), c.atoms)
-	}
 }
