@@ -465,6 +465,9 @@ inequality:
 `)
 	r := run(t, Input{Process: gentle(s), Data: []float64{0.5, math.Log(0.5), 2, math.Log(2)}})
 	says(t, r, "finite", "root", Fail, "NaN at data row 1", "sqrt(-1)", `column 1 of "sqrt(1 - x[0]) <= 5"`)
+	islands := read(t, `{dim: 2, equality: [{name: islands,
+expr: "x[0]^2 + x[1]^2 + 1 - 20/(1 + 50*((abs(x[0]) - 3)^2 + (x[1] - x[0])^2))"}]}`)
+	run(t, Input{Process: gentle(islands), Data: []float64{3.03, 3.03, -3.03, -3.03}}) // found by rows alone
 }
 
 func read(t *testing.T, text string) *formula.Set {

@@ -53,7 +53,7 @@ func existence(e *Evidence) []Finding {
 		return e.nothingFound(numbers)
 	case e.Rows.Arrived < e.Rows.Tried:
 		f.add(Warn, ": rows that Gauss–Newton steps cannot land are far from Σ, or Σ is singular there")
-	case 10*e.Starts.Arrived < e.Starts.Tried:
+	case 10*e.Starts.Arrived < e.Starts.Tried && e.Rows.Tried == 0:
 		f.add(Warn, ": Σ is hard to reach from afar; give data, and an empirical prior")
 	}
 	return []Finding{f}
