@@ -199,24 +199,24 @@ class Run:
         Raises UsageError if tensorboard is not installed.
         """
         try:
-            from tensorboard.compat.proto.event_pb2 import Event as Line
-            from tensorboard.compat.proto.summary_pb2 import Summary
-            from tensorboard.summary.writer.event_file_writer import EventFileWriter
+            events, values, files = (importlib.import_module("tensorboard." + name) for name in (
+                "compat.proto.event_pb2", "compat.proto.summary_pb2", "summary.writer.event_file_writer"))
         except ImportError:
             raise UsageError("tensorboard is not installed: pip install tensorboard") from None
         to = self.path / "tensorboard" if folder is None else Path(folder)
         metrics, ending, clock = self.metrics(), f".{self.path.name}.landing", 0.0
         for earlier in [f for f in to.glob("events.out.tfevents.*") if f.name.endswith(ending)]:
             earlier.unlink()
-        writer = EventFileWriter(str(to), filename_suffix=ending)
+        writer = files.EventFileWriter(str(to), filename_suffix=ending)
         for metric in metrics:
             of = dataclasses.asdict(metric)
             clock += metric.seconds or 0 if metric.kind == "epoch" else 0
             for field in of.keys() - {"kind", "epoch"}:
                 v = max(of[field], default=None) if isinstance(of[field], list) else of[field]
                 if isinstance(v, (int, float)):
-                    tag = Summary.Value(tag=f"{metric.kind}/{field}", simple_value=v)
-                    writer.add_event(Line(step=metric.epoch or 0, wall_time=clock, summary=Summary(value=[tag])))
+                    tag = values.Summary.Value(tag=f"{metric.kind}/{field}", simple_value=v)
+                    summary = values.Summary(value=[tag])
+                    writer.add_event(events.Event(step=metric.epoch or 0, wall_time=clock, summary=summary))
         writer.close()
         return to
 
