@@ -20,6 +20,7 @@ import (
 	"github.com/landing-diffusion/landing/experiment/run"
 	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/internal/input"
+	"github.com/landing-diffusion/landing/internal/text"
 	"github.com/landing-diffusion/landing/judge/figure"
 	"github.com/landing-diffusion/landing/judge/metric"
 	"github.com/landing-diffusion/landing/learn/train"
@@ -349,7 +350,7 @@ func (c *Comparison) WriteHTML(w io.Writer, title string, commands []string) err
 		t.Note = strings.Join(t.Notes, " ")
 		page.Tables = append(page.Tables, t.Table)
 	}
-	page.Subtitle = fmt.Sprintf("%d runs side by side", entries)
+	page.Subtitle = text.Plural(entries, "run") + " side by side"
 	page.Verdict = strings.Join(c.Notes, " ")
 	return page.WriteHTML(w)
 }
